@@ -1,0 +1,12 @@
+/* What this processor can run. */
+#ifndef HM_CPU_H
+#define HM_CPU_H
+
+#include <stdbool.h>
+
+bool hm_cpu_has_avx2(void);         /* AVX2 and FMA, with the system saving the registers */
+bool hm_cpu_has_avx512(void);       /* AVX-512 F, DQ, BW, VL */
+bool hm_cpu_has_avx512_vnni(void);  /* the above and VNNI */
+bool hm_cpu_has_avx_vnni(void);     /* AVX2 with the VEX form of VNNI */
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * The kernel table: every inner loop of the library, once per instruction set.
+ *
+ * A kernel sees pointers and counts only. It never allocates, never fails, never asks which instruction
+ * set it is on and touches no global state. Each family has a header of its own that states each slot's
+ * contract (aliasing, alignment, n = 0, NaN); per_isa/FAMILY.c defines the family's struct under the
+ * name HM_K(FAMILY), and per_isa/table.c gathers the families. All tables give the same bits.
+ */
+#ifndef HM_KERNELS_H
+#define HM_KERNELS_H
+
+#include <stdint.h>
+
+/* families, alphabetically: one include and one member each */
+
+typedef struct hm_kernels {
+    int32_t isa; /* HMATH_ISA_... */
+    const char *name;
+} hm_kernels;
+
+/* The table for HMATH_ISA_..., or NULL where this processor or this build does not have it. */
+const hm_kernels *hm_kernels_for(int32_t isa);
+
+/* The best table this processor can run, capped by HMATH_ISA=baseline|avx2|avx512|neon. */
+const hm_kernels *hm_kernels_default(void);
+
+#endif

@@ -1,0 +1,17 @@
+/* One table per instruction set; each family defines its own part. */
+#include "kernels/kernels.h"
+#include "kernels/per_isa/isa.h"
+#include "hmath.h"
+
+/* families, alphabetically: extern const hm_FAMILY_kernels HM_K(FAMILY); */
+
+#define ISA_NUMBER_baseline HMATH_ISA_BASELINE
+#define ISA_NUMBER_avx2 HMATH_ISA_AVX2
+#define ISA_NUMBER_avx512 HMATH_ISA_AVX512
+#define ISA_NUMBER_neon HMATH_ISA_NEON
+
+extern const hm_kernels HM_TABLE;
+const hm_kernels HM_TABLE = {
+    .isa = HM_PASTE(ISA_NUMBER, HM_ISA),
+    .name = HM_STRING(HM_ISA),
+};

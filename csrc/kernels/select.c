@@ -1,0 +1,62 @@
+/* The one place where an instruction set is chosen. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hmath.h"
+#include "kernels/cpu.h"
+#include "kernels/kernels.h"
+
+#if defined(__x86_64__)
+extern const hm_kernels hm_kernels_baseline, hm_kernels_avx2, hm_kernels_avx512;
+#elif defined(__aarch64__)
+extern const hm_kernels hm_kernels_neon;
+#else
+extern const hm_kernels hm_kernels_baseline;
+#endif
+
+const hm_kernels *hm_kernels_for(int32_t isa)
+{
+    switch (isa) {
+    case HMATH_ISA_DEFAULT: return hm_kernels_default();
+#if defined(__x86_64__)
+    case HMATH_ISA_BASELINE: return &hm_kernels_baseline;
+    case HMATH_ISA_AVX2: return hm_cpu_has_avx2() ? &hm_kernels_avx2 : NULL;
+    case HMATH_ISA_AVX512: return hm_cpu_has_avx512() ? &hm_kernels_avx512 : NULL;
+#elif defined(__aarch64__)
+    case HMATH_ISA_BASELINE: /* NEON is part of every AArch64 */
+    case HMATH_ISA_NEON: return &hm_kernels_neon;
+#else
+    case HMATH_ISA_BASELINE: return &hm_kernels_baseline;
+#endif
+    default: return NULL;
+    }
+}
+
+/* From best to plainest. HMATH_ISA caps the choice; a name that is none caps nothing. */
+static const struct {
+    const char *name;
+    int32_t isa;
+} preference[] = {
+    {"avx512", HMATH_ISA_AVX512},
+    {"avx2", HMATH_ISA_AVX2},
+    {"neon", HMATH_ISA_NEON},
+    {"baseline", HMATH_ISA_BASELINE},
+};
+
+enum { PREFERENCES = sizeof preference / sizeof preference[0] };
+
+const hm_kernels *hm_kernels_default(void)
+{
+    const char *cap = getenv("HMATH_ISA");
+    size_t first = 0;
+    for (size_t i = 0; cap && i < PREFERENCES; i++)
+        if (strcmp(cap, preference[i].name) == 0)
+            first = i;
+    for (size_t i = first; i < PREFERENCES; i++) {
+        const hm_kernels *table = hm_kernels_for(preference[i].isa);
+        if (table)
+            return table;
+    }
+    return hm_kernels_for(HMATH_ISA_BASELINE);
+}
