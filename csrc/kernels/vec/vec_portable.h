@@ -1,0 +1,127 @@
+/*
+ * The vocabulary on two doubles in the compiler's own vectors: SSE2 on the x86-64 baseline, NEON on
+ * AArch64, anything else. Included by vec.h alone.
+ */
+#if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA) && !defined(__aarch64__)
+#include "kernels/vec/fma_emulated.h"
+#endif
+
+typedef vec_int vec_mask;
+
+VEC_INLINE vec vec_load_partial(const double *p, size_t n)
+{
+    return (vec){n > 0 ? p[0] : 0.0, n > 1 ? p[1] : 0.0};
+}
+
+VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
+{
+    if (n > 0)
+        p[0] = x[0];
+    if (n > 1)
+        p[1] = x[1];
+}
+
+VEC_INLINE vec vec_fma(vec a, vec b, vec c)
+{
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+    return (vec){__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])};
+#else
+    return fma_emulated(a, b, c);
+#endif
+}
+
+VEC_INLINE vec vec_sqrt(vec x)
+{
+    return (vec){__builtin_sqrt(x[0]), __builtin_sqrt(x[1])};
+}
+
+VEC_INLINE vec_mask vec_less(vec a, vec b)
+{
+    return a < b;
+}
+
+VEC_INLINE vec_mask vec_less_equal(vec a, vec b)
+{
+    return a <= b;
+}
+
+VEC_INLINE vec_mask vec_equal(vec a, vec b)
+{
+    return a == b;
+}
+
+VEC_INLINE vec_mask vec_not_equal(vec a, vec b)
+{
+    return a != b;
+}
+
+VEC_INLINE vec_mask vec_int_equal(vec_int a, vec_int b)
+{
+    return a == b;
+}
+
+VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b)
+{
+    return a > b;
+}
+
+VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b)
+{
+    return a & b;
+}
+
+VEC_INLINE vec_mask vec_mask_or(vec_mask a, vec_mask b)
+{
+    return a | b;
+}
+
+VEC_INLINE vec_mask vec_mask_not(vec_mask a)
+{
+    return ~a;
+}
+
+VEC_INLINE bool vec_mask_any(vec_mask m)
+{
+    return (m[0] | m[1]) != 0;
+}
+
+VEC_INLINE bool vec_mask_all(vec_mask m)
+{
+    return (m[0] & m[1]) != 0;
+}
+
+VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b)
+{
+    return (m & a) | (~m & b);
+}
+
+VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
+{
+    return (vec)vec_int_select(m, (vec_int)a, (vec_int)b);
+}
+
+VEC_INLINE vec vec_min(vec a, vec b)
+{
+    return vec_select(vec_less(a, b), a, b);
+}
+
+VEC_INLINE vec vec_max(vec a, vec b)
+{
+    return vec_select(vec_less(b, a), a, b);
+}
+
+VEC_INLINE vec_int vec_shift_right(vec_int i, unsigned n)
+{
+    return i >> n;
+}
+
+VEC_INLINE vec_int vec_shift_right_logical(vec_int i, unsigned n)
+{
+    typedef uint64_t vec_unsigned __attribute__((vector_size(8 * VEC_WIDTH)));
+    return (vec_int)((vec_unsigned)i >> n);
+}
+
+VEC_INLINE vec vec_table16(const double t[16], vec_int i)
+{
+    return (vec){t[i[0] & 15], t[i[1] & 15]};
+}
