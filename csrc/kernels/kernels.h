@@ -12,10 +12,12 @@
 #include <stdint.h>
 
 /* families, alphabetically: one include and one member each */
+#include "kernels/reduce.h"
 
 typedef struct hm_kernels {
     int32_t isa; /* HMATH_ISA_... */
     const char *name;
+    const hm_reduce_kernels *reduce;
 } hm_kernels;
 
 /* The table for HMATH_ISA_..., or NULL where this processor or this build does not have it. */

@@ -4,6 +4,7 @@
 #include "hmath.h"
 
 /* families, alphabetically: extern const hm_FAMILY_kernels HM_K(FAMILY); */
+extern const hm_reduce_kernels HM_K(reduce);
 
 #define ISA_NUMBER_baseline HMATH_ISA_BASELINE
 #define ISA_NUMBER_avx2 HMATH_ISA_AVX2
@@ -14,4 +15,5 @@ extern const hm_kernels HM_TABLE;
 const hm_kernels HM_TABLE = {
     .isa = HM_PASTE(ISA_NUMBER, HM_ISA),
     .name = HM_STRING(HM_ISA),
+    .reduce = &HM_K(reduce),
 };

@@ -1,0 +1,57 @@
+/*
+ * The 32 lanes of the numerics contract, as loops over vectors of the machine's width. `step` is an
+ * inline function that takes one vector of lanes over one vector of elements, so that each kernel
+ * built on these loops is one formula.
+ */
+#ifndef HM_PER_ISA_LANES_H
+#define HM_PER_ISA_LANES_H
+
+#include "kernels/vec/vec.h"
+
+/* How many lanes of the vector that starts at element `at` lie before n. */
+VEC_INLINE size_t lanes_before(int64_t n, int64_t at)
+{
+    const int64_t left = n - at;
+    return left <= 0 ? 0 : left < VEC_WIDTH ? (size_t)left : (size_t)VEC_WIDTH;
+}
+
+/* True in the first `count` lanes. */
+VEC_INLINE vec_mask first_lanes(size_t count)
+{
+    static const double number[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    return vec_less(vec_load(number), vec_of((double)count));
+}
+
+typedef vec lane_step(vec lanes, vec x, vec y, const vec *constants);
+
+/* Take every lane through its elements of x and y in increasing order; the tail leaves other lanes
+ * be. */
+VEC_INLINE void over_lanes(lane_step *step, const vec *constants, const double *x, const double *y,
+                           int64_t n, vec lanes[VEC_PER_CONTRACT])
+{
+    int64_t i = 0;
+    for (; i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES)
+#pragma GCC unroll 16
+        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            lanes[k] = step(lanes[k], vec_load(x + i + k * VEC_WIDTH),
+                            vec_load(y + i + k * VEC_WIDTH), constants);
+    if (i < n)
+#pragma GCC unroll 16
+        for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+            const size_t count = lanes_before(n, i + k * VEC_WIDTH);
+            const vec next = step(lanes[k], vec_load_partial(x + i + k * VEC_WIDTH, count),
+                                  vec_load_partial(y + i + k * VEC_WIDTH, count), constants);
+            lanes[k] = vec_select(first_lanes(count), next, lanes[k]);
+        }
+}
+
+/* The same from +0, folded. */
+VEC_INLINE double sum_over_lanes(lane_step *step, const vec *constants, const double *x,
+                                 const double *y, int64_t n)
+{
+    vec lanes[VEC_PER_CONTRACT] = {{0}};
+    over_lanes(step, constants, x, y, n, lanes);
+    return vec_fold_add(lanes);
+}
+
+#endif

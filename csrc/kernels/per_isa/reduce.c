@@ -1,0 +1,292 @@
+/*
+ * Sums and extremes. Each kernel is the formula of one step (lanes.h) or, down columns, a row of
+ * lanes a column: the same additions in the same order, sideways.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/per_isa/isa.h"
+#include "kernels/per_isa/lanes.h"
+#include "kernels/reduce.h"
+
+/* ---- one block ---- */
+
+VEC_INLINE vec add_step(vec lanes, vec x, vec y, const vec *constants)
+{
+    (void)y, (void)constants;
+    return lanes + x;
+}
+
+VEC_INLINE vec absolute_step(vec lanes, vec x, vec y, const vec *constants)
+{
+    (void)y, (void)constants;
+    return lanes + vec_abs(x);
+}
+
+VEC_INLINE vec dot_step(vec lanes, vec x, vec y, const vec *constants)
+{
+    (void)constants;
+    return vec_fma(x, y, lanes);
+}
+
+VEC_INLINE vec distance_step(vec lanes, vec x, vec y, const vec *constants)
+{
+    (void)constants;
+    const vec d = x - y;
+    return vec_fma(d, d, lanes);
+}
+
+static double sum(const double *x, int64_t n) { return sum_over_lanes(add_step, NULL, x, x, n); }
+
+static double absolute_sum(const double *x, int64_t n)
+{
+    return sum_over_lanes(absolute_step, NULL, x, x, n);
+}
+
+static double square_sum(const double *x, int64_t n)
+{
+    return sum_over_lanes(dot_step, NULL, x, x, n);
+}
+
+static double dot(const double *x, const double *y, int64_t n)
+{
+    return sum_over_lanes(dot_step, NULL, x, y, n);
+}
+
+static double distance(const double *x, const double *y, int64_t n)
+{
+    return sum_over_lanes(distance_step, NULL, x, y, n);
+}
+
+/*
+ * Two sums at a time, for the kernels below: lanes of both, and a step for both. Written as a loop
+ * of its own, because two times VEC_PER_CONTRACT vectors do not fit the registers of every machine.
+ */
+VEC_INLINE vec square_residual_step(vec lanes, vec x, vec y, const vec *c)
+{
+    const vec r = vec_fma(-*c, x, y);
+    return vec_fma(r, r, lanes);
+}
+
+VEC_INLINE vec along_residual_step(vec lanes, vec x, vec y, const vec *c)
+{
+    return vec_fma(vec_fma(-*c, x, y), x, lanes);
+}
+
+static hm_residual residual(double c, const double *x, const double *y, int64_t n)
+{
+    const vec factor = vec_of(c);
+    return (hm_residual){sum_over_lanes(square_residual_step, &factor, x, y, n),
+                         sum_over_lanes(along_residual_step, &factor, x, y, n)};
+}
+
+VEC_INLINE vec deviation_step(vec lanes, vec x, vec y, const vec *mean)
+{
+    (void)y;
+    return lanes + (x - *mean);
+}
+
+VEC_INLINE vec square_deviation_step(vec lanes, vec x, vec y, const vec *mean)
+{
+    (void)y;
+    const vec d = x - *mean;
+    return vec_fma(d, d, lanes);
+}
+
+/*
+ * From the sums of d = x - m and d^2 about a first guess m of the mean: the deviations themselves
+ * say how far off the guess is (Chan, Golub and LeVeque 1983, the corrected two-pass algorithm).
+ */
+VEC_INLINE hm_moments corrected_moments(double guess, double deviations, double squares, int64_t n)
+{
+    const double shift = deviations / (double)n;
+    const double left = squares - deviations * shift;
+    return (hm_moments){guess + shift, left < 0 ? 0.0 : left};
+}
+
+static hm_moments moments(const double *x, int64_t n)
+{
+    const double guess = sum(x, n) / (double)n;
+    const vec mean = vec_of(guess);
+    const double deviations = sum_over_lanes(deviation_step, &mean, x, x, n);
+    const double squares = sum_over_lanes(square_deviation_step, &mean, x, x, n);
+    return corrected_moments(guess, deviations, squares, n);
+}
+
+/* ---- extremes ---- */
+
+/*
+ * Largest of map(x), and NaN where an element is not finite: 0*x is 0 or NaN, and a sum of those
+ * never forgets one. Adding +0 turns -0 into +0, so that the order of comparisons leaves no trace.
+ */
+VEC_INLINE double largest(vec (*map)(vec), double least, const double *x, int64_t n)
+{
+    vec most[4], spoiled[4] = {{0}};
+    for (int k = 0; k < 4; k++)
+        most[k] = vec_of(least);
+    int64_t i = 0;
+    for (; i + 4 * VEC_WIDTH <= n; i += 4 * VEC_WIDTH)
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            const vec v = vec_load(x + i + k * VEC_WIDTH);
+            most[k] = vec_max(map(v), most[k]);
+            spoiled[k] = vec_fma(v, vec_of(0.0), spoiled[k]);
+        }
+    for (; i < n; i += VEC_WIDTH) {
+        const size_t count = lanes_before(n, i);
+        const vec v = vec_load_partial(x + i, count);
+        most[0] = vec_select(first_lanes(count), vec_max(map(v), most[0]), most[0]);
+        spoiled[0] = vec_fma(v, vec_of(0.0), spoiled[0]);
+    }
+    for (int k = 1; k < 4; k++) {
+        most[0] = vec_max(most[0], most[k]);
+        spoiled[0] += spoiled[k];
+    }
+    return vec_largest(most[0]) + 0.0 + vec_sum_halves(spoiled[0]);
+}
+
+VEC_INLINE vec itself(vec x) { return x; }
+
+VEC_INLINE vec magnitude(vec x) { return vec_abs(x); }
+
+static double maximum(const double *x, int64_t n) { return largest(itself, -INFINITY, x, n); }
+
+static double largest_magnitude(const double *x, int64_t n)
+{
+    return largest(magnitude, 0.0, x, n);
+}
+
+static bool within(const double *x, int64_t n, double low, double high)
+{
+    const vec below = vec_of(low), above = vec_of(high);
+    int64_t i = 0;
+    for (; i + 8 * VEC_WIDTH <= n; i += 8 * VEC_WIDTH) {
+        vec_mask inside = vec_mask_and(vec_less_equal(below, vec_load(x + i)),
+                                       vec_less_equal(vec_load(x + i), above));
+#pragma GCC unroll 8
+        for (int k = 1; k < 8; k++) {
+            const vec v = vec_load(x + i + k * VEC_WIDTH);
+            inside = vec_mask_and(inside,
+                                  vec_mask_and(vec_less_equal(below, v), vec_less_equal(v, above)));
+        }
+        if (!vec_mask_all(inside))
+            return false;
+    }
+    for (; i < n; i++)
+        if (!(low <= x[i] && x[i] <= high))
+            return false;
+    return true;
+}
+
+/* ---- columns ---- */
+
+enum { PANEL = 64 }; /* columns at a time: 32 lanes of them take 16 KB of the first cache */
+
+typedef double panel_lanes[HM_LANES][PANEL];
+
+/* All lanes of `columns` <= PANEL columns through all rows, from +0. Lanes that get no row stay
+ * unset. */
+VEC_INLINE void down_panel(lane_step *step, const double *constants, const double *x, int64_t rows,
+                           int64_t stride, int64_t columns, panel_lanes lanes)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        double *lane = lanes[i % HM_LANES];
+        if (i < HM_LANES)
+            memset(lane, 0, PANEL * sizeof *lane);
+        const double *row = x + i * stride;
+        for (int64_t at = 0; at < columns; at += VEC_WIDTH) {
+            const size_t count = lanes_before(columns, at);
+            const vec v =
+                count == VEC_WIDTH ? vec_load(row + at) : vec_load_partial(row + at, count);
+            const vec constant = vec_load(constants + at);
+            vec_store(lane + at, step(vec_load(lane + at), v, v, &constant));
+        }
+    }
+}
+
+/* Fold 16, 8, 4, 2, 1. A lane without a row would add +0 to what is never -0, so it is left out. */
+static void fold_panel(panel_lanes lanes, int64_t rows, int64_t columns, double *out)
+{
+    for (int64_t h = HM_LANES / 2; h; h /= 2)
+        for (int64_t i = 0; i < h && i + h < rows; i++)
+            for (int64_t j = 0; j < columns; j++)
+                lanes[i][j] += lanes[i + h][j];
+    for (int64_t j = 0; j < columns; j++)
+        out[j] = rows > 0 ? lanes[0][j] : 0.0;
+}
+
+VEC_INLINE void down_columns(lane_step *step, const double *x, int64_t rows, int64_t stride,
+                             int64_t columns, double *out)
+{
+    static const double unused[PANEL] = {0};
+    panel_lanes lanes;
+    for (int64_t at = 0; at < columns; at += PANEL) {
+        const int64_t width = columns - at < PANEL ? columns - at : PANEL;
+        down_panel(step, unused, x + at, rows, stride, width, lanes);
+        fold_panel(lanes, rows, width, out + at);
+    }
+}
+
+static void column_sums(const double *x, int64_t rows, int64_t stride, int64_t columns, double *out)
+{
+    down_columns(add_step, x, rows, stride, columns, out);
+}
+
+static void column_square_sums(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                               double *out)
+{
+    down_columns(dot_step, x, rows, stride, columns, out);
+}
+
+static void column_moments(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                           hm_moments *out)
+{
+    for (int64_t at = 0; at < columns; at += PANEL) {
+        const int64_t width = columns - at < PANEL ? columns - at : PANEL;
+        double guess[PANEL] = {0}, deviations[PANEL], squares[PANEL];
+        column_sums(x + at, rows, stride, width, guess);
+        for (int64_t j = 0; j < width; j++)
+            guess[j] /= (double)rows;
+
+        panel_lanes lanes;
+        down_panel(deviation_step, guess, x + at, rows, stride, width, lanes);
+        fold_panel(lanes, rows, width, deviations);
+        down_panel(square_deviation_step, guess, x + at, rows, stride, width, lanes);
+        fold_panel(lanes, rows, width, squares);
+        for (int64_t j = 0; j < width; j++)
+            out[at + j] = corrected_moments(guess[j], deviations[j], squares[j], rows);
+    }
+}
+
+static void column_maxima(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                          double *out)
+{
+    for (int64_t at = 0; at < columns; at += VEC_WIDTH) {
+        const size_t count = lanes_before(columns, at);
+        vec most = vec_of(-INFINITY), spoiled = vec_of(0.0);
+        for (int64_t i = 0; i < rows; i++) {
+            const vec v = vec_load_partial(x + i * stride + at, count);
+            most = vec_max(v, most);
+            spoiled = vec_fma(v, vec_of(0.0), spoiled);
+        }
+        vec_store_partial(out + at, count, most + 0.0 + spoiled);
+    }
+}
+
+extern const hm_reduce_kernels HM_K(reduce);
+const hm_reduce_kernels HM_K(reduce) = {
+    .sum = sum,
+    .absolute_sum = absolute_sum,
+    .square_sum = square_sum,
+    .dot = dot,
+    .distance = distance,
+    .residual = residual,
+    .moments = moments,
+    .maximum = maximum,
+    .largest_magnitude = largest_magnitude,
+    .within = within,
+    .column_sums = column_sums,
+    .column_square_sums = column_square_sums,
+    .column_moments = column_moments,
+    .column_maxima = column_maxima,
+};
