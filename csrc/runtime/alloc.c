@@ -1,0 +1,68 @@
+#include "runtime/alloc.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { NEVER = -1 };
+
+static _Atomic int64_t until_failure = NEVER;
+static atomic_int failed;
+
+static bool refused(void)
+{
+    if (atomic_load_explicit(&until_failure, memory_order_relaxed) == NEVER)
+        return false;
+    int64_t left = atomic_fetch_sub(&until_failure, 1);
+    if (left > 0)
+        return false;
+    atomic_store(&until_failure, NEVER);
+    if (left == 0)
+        atomic_store(&failed, 1);
+    return left == 0;
+}
+
+void hm_test_fail_allocation(int64_t n)
+{
+    atomic_store(&failed, 0);
+    atomic_store(&until_failure, n < 0 ? NEVER : n);
+}
+
+int hm_test_allocation_failed(void)
+{
+    return atomic_load(&failed);
+}
+
+/* malloc(0) may be NULL, which here would read as a failure. */
+static size_t at_least_one(size_t bytes)
+{
+    return bytes ? bytes : 1;
+}
+
+void *hm_alloc(size_t bytes)
+{
+    return refused() ? NULL : malloc(at_least_one(bytes));
+}
+
+void *hm_alloc_zeroed(size_t bytes)
+{
+    return refused() ? NULL : calloc(1, at_least_one(bytes));
+}
+
+void *hm_realloc(void *block, size_t bytes)
+{
+    return refused() ? NULL : realloc(block, at_least_one(bytes));
+}
+
+void *hm_alloc_aligned(size_t bytes, size_t alignment)
+{
+    if (refused() || bytes > (size_t)PTRDIFF_MAX - alignment)
+        return NULL;
+    size_t rounded = (at_least_one(bytes) + alignment - 1) / alignment * alignment;
+    return aligned_alloc(alignment, rounded);
+}
+
+void hm_free(void *block)
+{
+    free(block);
+}

@@ -1,0 +1,27 @@
+/*
+ * All memory of the library comes from here, so that a test can make the n-th allocation fail.
+ * Contents are uninitialised unless said otherwise. NULL means that there was none to be had; freeing
+ * NULL does nothing.
+ */
+#ifndef HM_ALLOC_H
+#define HM_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HM_ALIGNMENT = 64 }; /* a cache line, and the widest vector register */
+
+void *hm_alloc(size_t bytes);
+void *hm_alloc_zeroed(size_t bytes);
+void *hm_realloc(void *block, size_t bytes);
+void *hm_alloc_aligned(size_t bytes, size_t alignment); /* a power of two; freed like any other */
+void hm_free(void *block);
+
+/*
+ * For tests: let `n` more allocations succeed in the whole process and fail the one after them, once.
+ * A negative n never fails. hm_test_allocation_failed() tells whether the failure has happened.
+ */
+void hm_test_fail_allocation(int64_t n);
+int hm_test_allocation_failed(void);
+
+#endif

@@ -1,0 +1,90 @@
+#include "tensor/shape.h"
+
+#include <stdio.h>
+
+#include "runtime/checked.h"
+
+bool hm_shape_equal(const hm_shape *a, const hm_shape *b)
+{
+    if (a->rank != b->rank)
+        return false;
+    for (int32_t i = 0; i < a->rank; i++)
+        if (a->extent[i] != b->extent[i])
+            return false;
+    return true;
+}
+
+/* A zero extent makes the size 0 even where the other extents' product would not fit. */
+bool hm_shape_size(const hm_shape *shape, int64_t *size)
+{
+    int64_t product = 1;
+    for (int32_t i = 0; i < shape->rank; i++) {
+        if (shape->extent[i] == 0) {
+            *size = 0;
+            return true;
+        }
+    }
+    for (int32_t i = 0; i < shape->rank; i++)
+        if (!hm_multiply_int(product, shape->extent[i], &product))
+            return false;
+    *size = product;
+    return product <= INT64_MAX / (int64_t)sizeof(double);
+}
+
+int64_t hm_shape_span(const hm_shape *shape, int32_t first, int32_t last)
+{
+    int64_t product = 1;
+    for (int32_t i = first; i < last; i++)
+        product *= shape->extent[i];
+    return product;
+}
+
+hm_status hm_shape_from_extents(hm_context *ctx, const char *argument, int64_t rank,
+                                const int64_t *extents, hm_shape *out)
+{
+    hm_shape shape = {0};
+    for (int64_t i = 0; i < rank; i++)
+        if (extents[i] < 0)
+            return hm_fail_domain_int(ctx, argument, i, extents[i], ">= 0");
+    if (rank < 0 || rank > HM_MAX_RANK) {
+        char actual[32];
+        snprintf(actual, sizeof actual, "rank %lld", (long long)rank);
+        return hm_fail_shape(ctx, argument, "rank 0 to 8", actual);
+    }
+    shape.rank = (int32_t)rank;
+    for (int64_t i = 0; i < rank; i++)
+        shape.extent[i] = extents[i];
+    *out = shape;
+    return HMATH_OK;
+}
+
+void hm_shape_text(const hm_shape *shape, char *text, size_t size)
+{
+    size_t n = 0;
+    for (int32_t i = 0; i < shape->rank && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? ", " : "(",
+                              (long long)shape->extent[i]);
+    if (n < size)
+        snprintf(text + n, size - n, "%s", shape->rank == 0 ? "()" : shape->rank == 1 ? ",)" : ")");
+}
+
+enum { SHAPE_TEXT = 128 };
+
+hm_status hm_fail_shapes(hm_context *ctx, const char *argument, const hm_shape *expected,
+                         const hm_shape *actual)
+{
+    char expected_text[SHAPE_TEXT], actual_text[SHAPE_TEXT];
+    hm_shape_text(expected, expected_text, SHAPE_TEXT);
+    hm_shape_text(actual, actual_text, SHAPE_TEXT);
+    return hm_fail_shape(ctx, argument, expected_text, actual_text);
+}
+
+hm_status hm_check_rank(hm_context *ctx, const char *argument, const hm_shape *shape, int32_t rank)
+{
+    if (shape->rank == rank)
+        return HMATH_OK;
+    char expected_text[SHAPE_TEXT], actual_text[SHAPE_TEXT];
+    snprintf(expected_text, SHAPE_TEXT, "rank %d", rank);
+    snprintf(actual_text, SHAPE_TEXT, "rank %d", shape->rank);
+    return hm_fail_shape(ctx, argument, expected_text, actual_text);
+}

@@ -1,0 +1,41 @@
+/*
+ * Tensors: row-major and contiguous, always; immutable once published; 64-byte aligned unless adopted.
+ * Tensors that show the same elements under another shape share one buffer.
+ */
+#ifndef HM_TENSOR_H
+#define HM_TENSOR_H
+
+#include "runtime/buffer.h"
+#include "runtime/value.h"
+#include "tensor/shape.h"
+
+typedef struct hm_tensor {
+    hm_value base;
+    hm_shape shape;
+    int64_t size;
+    double *data; /* Tensor Double; written by the one owner before it is published */
+    float *floats; /* Tensor Float; one of the two is NULL */
+    hm_buffer *buffer;
+    atomic_bool known_finite; /* every element was found finite; false: nobody knows */
+} hm_tensor;
+
+/* A Double tensor with uninitialised elements. HMATH_NO_MEMORY where the size does not fit. */
+hm_status hm_tensor_create(hm_context *ctx, const hm_shape *shape, hm_tensor **out);
+hm_status hm_tensor_float_create(hm_context *ctx, const hm_shape *shape, hm_tensor **out);
+
+/* Of the same shape as another. */
+hm_status hm_tensor_like(hm_context *ctx, const hm_tensor *tensor, hm_tensor **out);
+
+/* The caller's memory; see hm_buffer_adopt. Also on failure `release` is not called. */
+hm_status hm_tensor_adopt(hm_context *ctx, const hm_shape *shape, double *data,
+                          void (*release)(void *), void *user, hm_tensor **out);
+
+/* `shape`.size elements from `offset` on of the same buffer, under another shape: O(1). */
+hm_status hm_tensor_share(hm_context *ctx, const hm_tensor *tensor, int64_t offset,
+                          const hm_shape *shape, hm_tensor **out);
+
+/* v as a Double (Float) tensor, or NULL. */
+const hm_tensor *hm_tensor_from_value(const hm_value *v);
+const hm_tensor *hm_tensor_float_from_value(const hm_value *v);
+
+#endif

@@ -1,0 +1,128 @@
+#include "tensor/view.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/context.h"
+
+static hm_status fail_rank(hm_context *ctx, const char *argument, const char *expected, int32_t rank)
+{
+    char actual[32];
+    snprintf(actual, sizeof actual, "rank %d", rank);
+    return hm_fail_shape(ctx, argument, expected, actual);
+}
+
+hm_status hm_check_vector(hm_context *ctx, const char *argument, const hm_doubles *view)
+{
+    return view->rank == 1 ? HMATH_OK : fail_rank(ctx, argument, "rank 1", view->rank);
+}
+
+/* Row 0 sets the length; the first row that has another one is told. */
+static hm_status fail_ragged(hm_context *ctx, const char *argument, const hm_value *source)
+{
+    const hm_list *list = (const hm_list *)source;
+    hm_value *const *items = list->data;
+    int64_t expected = ((const hm_list *)items[0])->length, i = 1;
+    while (i < list->length - 1 && ((const hm_list *)items[i])->length == expected)
+        i++;
+    char expected_text[64], actual_text[64];
+    snprintf(expected_text, sizeof expected_text, "rows of length %lld", (long long)expected);
+    snprintf(actual_text, sizeof actual_text, "length %lld in row %lld",
+             (long long)((const hm_list *)items[i])->length, (long long)i);
+    return hm_fail_shape(ctx, argument, expected_text, actual_text);
+}
+
+hm_status hm_check_matrix(hm_context *ctx, const char *argument, const hm_double_rows *view)
+{
+    if (view->ragged)
+        return fail_ragged(ctx, argument, view->source);
+    return view->rank == 2 ? HMATH_OK : fail_rank(ctx, argument, "rank 2", view->rank);
+}
+
+hm_status hm_check_bool_matrix(hm_context *ctx, const char *argument, const hm_bool_rows *view)
+{
+    return view->ragged ? fail_ragged(ctx, argument, view->source) : HMATH_OK;
+}
+
+hm_status hm_check_length(hm_context *ctx, const char *argument, int64_t length, int64_t expected)
+{
+    return length == expected ? HMATH_OK : hm_fail_dimension(ctx, argument, expected, length);
+}
+
+hm_status hm_check_some(hm_context *ctx, const char *argument, int64_t count)
+{
+    return count > 0 ? HMATH_OK : hm_fail_empty(ctx, argument);
+}
+
+/* x * 0 is NaN for a non-finite x and a zero else, so one sum tells of any number of elements. */
+static bool all_finite(const double *data, int64_t n)
+{
+    double zeros = 0;
+    for (int64_t i = 0; i < n; i++)
+        zeros += data[i] * 0.0;
+    return zeros == 0;
+}
+
+hm_status hm_check_finite(hm_context *ctx, const char *argument, const double *data, int64_t n)
+{
+    if (all_finite(data, n))
+        return HMATH_OK;
+    int64_t i = 0;
+    while (isfinite(data[i]))
+        i++;
+    return hm_fail_nonfinite(ctx, argument, i, data[i]);
+}
+
+hm_status hm_check_tensor_finite(hm_context *ctx, const char *argument, const hm_tensor *tensor)
+{
+    atomic_bool *known = (atomic_bool *)(uintptr_t)&tensor->known_finite; /* a memory, not a change */
+    if (atomic_load_explicit(known, memory_order_relaxed))
+        return HMATH_OK;
+    hm_status st = hm_check_finite(ctx, argument, tensor->data, tensor->size);
+    if (st == HMATH_OK)
+        atomic_store_explicit(known, true, memory_order_relaxed);
+    return st;
+}
+
+hm_status hm_check_doubles_finite(hm_context *ctx, const char *argument, const hm_doubles *view)
+{
+    const hm_tensor *tensor = hm_tensor_from_value(view->source);
+    return tensor ? hm_check_tensor_finite(ctx, argument, tensor)
+                  : hm_check_finite(ctx, argument, view->data, view->length);
+}
+
+hm_status hm_check_scalar_finite(hm_context *ctx, const char *argument, double x)
+{
+    return isfinite(x) ? HMATH_OK : hm_fail_nonfinite(ctx, argument, HM_SCALAR, x);
+}
+
+hm_status hm_result_like(hm_context *ctx, const hm_value *source, int64_t n, hm_value **result,
+                         double **data)
+{
+    const hm_tensor *like = hm_tensor_from_value(source);
+    hm_tensor *tensor = NULL;
+    hm_list *list = NULL;
+    hm_status st = like ? hm_tensor_like(ctx, like, &tensor)
+                        : hm_list_reserve(ctx, HM_ELEMENT_DOUBLE, n, &list);
+    if (st != HMATH_OK)
+        return st;
+    *result = like ? &tensor->base : &list->base;
+    *data = like ? tensor->data : list->data;
+    return HMATH_OK;
+}
+
+hm_status hm_rows_result_like(hm_context *ctx, const hm_value *source, int64_t rows, int64_t columns,
+                              hm_value **result, double **data)
+{
+    hm_tensor *tensor = NULL;
+    hm_list *list = NULL;
+    hm_shape shape = {.rank = 2, .extent = {rows, columns}};
+    bool like = hm_tensor_from_value(source) != NULL;
+    hm_status st = like ? hm_tensor_create(ctx, &shape, &tensor)
+                        : hm_rows_reserve(ctx, HM_ELEMENT_DOUBLE, rows, columns, &list);
+    if (st != HMATH_OK)
+        return st;
+    *result = like ? &tensor->base : &list->base;
+    *data = like ? tensor->data : list->data;
+    return HMATH_OK;
+}
