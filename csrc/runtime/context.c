@@ -264,22 +264,22 @@ hmath_status hmath_context_options(const hmath_context *ctx, hmath_options *out)
 /* Outside calls: of the latest call. Inside a callback: of the latest call that the callback made. */
 static const frame *latest(const hm_context *ctx)
 {
-    const frame *frame = ctx->running ? ctx->running->deeper : &ctx->outermost;
-    return frame && frame->failed ? frame : NULL;
+    const frame *found = ctx->running ? ctx->running->deeper : &ctx->outermost;
+    return found && found->failed ? found : NULL;
 }
 
 const hmath_error *hmath_last_error(const hmath_context *ctx)
 {
-    const frame *frame = usable(ctx) ? latest(ctx) : NULL;
-    return frame ? &frame->failure.error : NULL;
+    const frame *found = usable(ctx) ? latest(ctx) : NULL;
+    return found ? &found->failure.error : NULL;
 }
 
 hmath_status hmath_last_error_take(hmath_context *ctx, hmath_value **out)
 {
-    const frame *frame = usable(ctx) ? latest(ctx) : NULL;
-    if (!frame || !out)
+    const frame *found = usable(ctx) ? latest(ctx) : NULL;
+    if (!found || !out)
         return HMATH_BAD_ARGUMENT;
-    return hm_math_error_create(&frame->failure, out);
+    return hm_math_error_create(&found->failure, out);
 }
 
 hmath_status hmath_math_error_get(const hmath_value *v, const hmath_error **out)

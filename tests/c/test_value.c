@@ -1,5 +1,6 @@
 /* Values, lists, tuples, contexts and failures, through the public functions. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -440,5 +441,5 @@ int main(void)
 #endif
     CHECK_INT(hmath_live_values(), 0);
     hmath_context_destroy(ctx);
-    return check_result();
+    return check_report();
 }
