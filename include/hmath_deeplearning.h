@@ -102,7 +102,151 @@ HMATH_CALL hmath_neural_layers_batches_seen(hmath_context *ctx, const hmath_valu
 
 /* ---------------------------------------------------------------- end of Layers */
 
-/* ================================================================ Precision */
+/* ================================================================ Precision
+ *
+ * Eight-bit integers, sixteen-bit floating point, and what training with them needs. A quantized tensor
+ * stands for x = scale * (q - zero) with q in -128 ... 127 (Jacob et al., "Quantization and Training of
+ * Neural Networks for Efficient Integer-Arithmetic-Only Inference", CVPR 2018). rne is rounding to
+ * nearest, ties to even.
+ *
+ * Every function returns HMATH_BAD_ARGUMENT for a NULL (other than a Maybe) or released argument,
+ * HMATH_BUSY, HMATH_NO_MEMORY, and HMATH_CHECKED with TypeMismatch for an argument of another kind;
+ * what else it may return stands with it.
+ */
+
+/** The scheme with scale = max|x| / 127, zero point 0 and q in -127 ... 127. */
+HMATH_CALL hmath_neural_precision_symmetric_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * The scheme with lo = min(0, min x), hi = max(0, max x), scale = hi/255 - lo/255,
+ * zero = clamp(rne(-128 - lo/scale), -128, 127) and q in -128 ... 127.
+ */
+HMATH_CALL hmath_neural_precision_asymmetric_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * q = clamp(rne(x / scale) + zero), calibrated over the whole tensor or over each slice along an axis.
+ * All-zero data has scale 1 and zero point 0; a scale that would underflow is the smallest positive double.
+ * @param scheme  Quantization
+ * @param axis    Maybe Int: 0 ... rank - 1, or NULL for one calibration of all
+ * @param input   Tensor of any rank, at least one element, finite
+ * @param out     QuantizedTensor of the same shape
+ * @return HMATH_CHECKED: IndexOutOfBounds (axis), EmptyInput, NonFinite (input)
+ */
+HMATH_CALL hmath_neural_precision_quantize(hmath_context *ctx, const hmath_value *scheme,
+                                           const hmath_value *axis, const hmath_value *input,
+                                           hmath_value **out);
+
+/**
+ * scale * (q - zero), rounded once, as a Tensor.
+ * @return HMATH_CHECKED: Overflow. Data near the largest double can get there, since q is rounded.
+ */
+HMATH_CALL hmath_neural_precision_dequantize(hmath_context *ctx, const hmath_value *quantized,
+                                             hmath_value **out);
+
+/** The integers q as [Int8], row-major; shared, not copied. */
+HMATH_CALL hmath_neural_precision_quantized_values(hmath_context *ctx, const hmath_value *quantized,
+                                                   hmath_value **out);
+
+/** The scales as [Double]: one for each slice along the axis, or one for all. */
+HMATH_CALL hmath_neural_precision_quantization_scales(hmath_context *ctx, const hmath_value *quantized,
+                                                      hmath_value **out);
+
+/** The zero points as [Int], like the scales. */
+HMATH_CALL hmath_neural_precision_quantization_zero_points(hmath_context *ctx,
+                                                           const hmath_value *quantized,
+                                                           hmath_value **out);
+
+/** A LossScaler as it is given; the operations that use it check it. Double, Int, Int. */
+HMATH_CALL hmath_neural_precision_loss_scaler_create(hmath_context *ctx, const hmath_value *scale,
+                                                     const hmath_value *growth_interval,
+                                                     const hmath_value *finite_steps, hmath_value **out);
+
+/** The fields of a LossScaler: Double, Int, Int. */
+HMATH_CALL hmath_neural_precision_loss_scale(hmath_context *ctx, const hmath_value *state,
+                                             hmath_value **out);
+HMATH_CALL hmath_neural_precision_scale_growth_interval(hmath_context *ctx, const hmath_value *state,
+                                                        hmath_value **out);
+HMATH_CALL hmath_neural_precision_finite_steps(hmath_context *ctx, const hmath_value *state,
+                                               hmath_value **out);
+
+/**
+ * LossScaler(scale, growth_interval, 0).
+ * @param scale            Double, finite, > 0
+ * @param growth_interval  Int, >= 1
+ * @return HMATH_CHECKED: NonFinite, DomainError
+ */
+HMATH_CALL hmath_neural_precision_initial_loss_scaler(hmath_context *ctx, const hmath_value *scale,
+                                                      const hmath_value *growth_interval,
+                                                      hmath_value **out);
+
+/**
+ * loss * scale.
+ * @param loss  Double, finite
+ * @return HMATH_CHECKED: NonFinite, DomainError (state.scale), Overflow
+ */
+HMATH_CALL hmath_neural_precision_scale_loss(hmath_context *ctx, const hmath_value *state,
+                                             const hmath_value *loss, hmath_value **out);
+
+/**
+ * (True, gradients / scale), or (False, []) where a gradient or a quotient is not finite: then skip the
+ * whole update. The one operation that takes non-finite elements, since telling of them is its purpose.
+ * @param gradients  [Double], any length; a rank-1 tensor gives a tensor
+ * @param out        Tuple of Bool and [Double]
+ * @return HMATH_CHECKED: NonFinite, DomainError (state.scale), DimensionMismatch (a tensor of other rank)
+ */
+HMATH_CALL hmath_neural_precision_unscale_gradients(hmath_context *ctx, const hmath_value *state,
+                                                    const hmath_value *gradients, hmath_value **out);
+
+/**
+ * The LossScaler after one step (Micikevicius et al., "Mixed Precision Training", ICLR 2018). After an
+ * overflow (finite is False): half the scale, but no less than the smallest normal double, and
+ * finite_steps 0. Else finite_steps + 1; where that reaches growth_interval the scale doubles, unless
+ * that exceeds 2^24, and finite_steps is 0 again.
+ * @return HMATH_CHECKED: NonFinite, DomainError (state.scale, state.growth_interval, state.finite_steps)
+ */
+HMATH_CALL hmath_neural_precision_update_loss_scaler(hmath_context *ctx, const hmath_value *finite,
+                                                     const hmath_value *state, hmath_value **out);
+
+/**
+ * sqrt(sum g^2), safe from overflow and underflow on the way; 0 for an empty list.
+ * @param gradient  [Double], finite
+ * @return HMATH_CHECKED: DimensionMismatch (a tensor of rank other than 1), NonFinite, Overflow
+ */
+HMATH_CALL hmath_neural_precision_gradient_norm(hmath_context *ctx, const hmath_value *gradient,
+                                                hmath_value **out);
+
+/**
+ * The gradient itself where its norm is at most `maximum`, else (g / norm) * maximum (Pascanu, Mikolov,
+ * Bengio, "On the difficulty of training recurrent neural networks", ICML 2013); also where the norm is
+ * no double or maximum / norm would underflow.
+ * @param maximum   Double, finite, > 0
+ * @param gradient  [Double], finite; a rank-1 tensor gives a tensor
+ * @return HMATH_CHECKED: NonFinite, DomainError (maximum), DimensionMismatch, NonFinite (gradient)
+ */
+HMATH_CALL hmath_neural_precision_clip_gradients(hmath_context *ctx, const hmath_value *maximum,
+                                                 const hmath_value *gradient, hmath_value **out);
+
+/** Schemes as numbers, for hmath_quantized_tensor_create and hmath_quantized_tensor_get. */
+enum { HMATH_QUANTIZATION_SYMMETRIC = 1, HMATH_QUANTIZATION_ASYMMETRIC = 2 };
+
+/**
+ * A QuantizedTensor from its parts (natural C types), copied and checked: how stored ones come back.
+ * @param scheme       HMATH_QUANTIZATION_...
+ * @param axis         0 ... rank - 1, or -1 for one calibration of all
+ * @param values       as many as the shape has elements, at least one
+ * @param scales       one for each slice along the axis (or one): finite, > 0
+ * @param zero_points  likewise: -128 ... 127, all 0 for the symmetric scheme
+ * @return HMATH_CHECKED: DomainError (scheme, shape), IndexOutOfBounds (axis), DimensionMismatch (shape: rank
+ *         over 8), EmptyInput (values), NonFinite, DomainError (scales), DomainError (zero_points)
+ */
+HMATH_CALL hmath_quantized_tensor_create(hmath_context *ctx, int32_t scheme, int64_t axis, int32_t rank,
+                                         const int64_t *shape, const int8_t *values,
+                                         const double *scales, const int64_t *zero_points,
+                                         hmath_value **out);
+
+/** Scheme, axis (-1: none), rank and shape (borrowed) of a QuantizedTensor; each pointer may be NULL. */
+HMATH_CALL hmath_quantized_tensor_get(const hmath_value *v, int32_t *scheme, int64_t *axis, int32_t *rank,
+                                      const int64_t **shape);
 
 /* ---------------------------------------------------------------- end of Precision */
 
