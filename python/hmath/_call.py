@@ -164,9 +164,7 @@ def call(name: str, *arguments: Argument) -> CData:
 
 def call_double(name: str, *arguments: Argument) -> float:
     """Call a wrapper that returns a Double."""
-    number: float = lib.bridge_call_double(
-        context(), _functions[name], arguments, len(arguments)
-    )
+    number: float = lib.bridge_call_double(context(), _functions[name], arguments, len(arguments))
     if number == number:
         return number
     # No checked operation returns a NaN: it failed, and does so again to say how.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast, overload
 
 from ._call import CData, check, context
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt
+from ._typing import ArrayT
 
 Owned = TypeVar("Owned", bound=Owner)
+T = TypeVar("T")
 
 _gc = ffi.gc
 _release = lib.hmath_release
@@ -45,9 +47,13 @@ def handle(result: CData) -> CData:
 # ---------------------------------------------------------------- plain Python
 
 
-def plain(result: CData) -> Any:
-    """Numbers, bools, strings, lists and tuples of them; owners where a part is no plain data."""
-    return _read(result, _gc(result.value, _release))
+def plain(result: CData, _: type[T]) -> T:
+    """Numbers, bools, strings, lists and tuples of them; owners where a part is no plain data.
+
+    The type is what the wrapper is known to return: ``plain(call(...), list[int])``. It is there for
+    the type checker.
+    """
+    return cast(T, _read(result, _gc(result.value, _release)))
 
 
 def items(result: CData) -> list[CData]:
@@ -66,10 +72,14 @@ def _read(result: CData, value: CData) -> Any:
     if kind == lib.HMATH_KIND_LIST:
         return _read_list(result, value)
     if kind == lib.HMATH_KIND_TUPLE:
-        return tuple(plain(item) for item in _items(result, value))
+        return tuple(_take(item) for item in _items(result, value))
     if kind == lib.HMATH_KIND_STRING:
         return ffi.buffer(result.data, result.length)[:].decode()
     return adopt(_OWNERS[kind], value)
+
+
+def _take(result: CData) -> Any:
+    return _read(result, _gc(result.value, _release))
 
 
 def _items(result: CData, value: CData) -> list[CData]:
@@ -97,7 +107,7 @@ def _read_list(result: CData, value: CData) -> list[Any]:
     """A packed list in one go; `value` keeps its memory alive meanwhile."""
     element = result.element
     if element == lib.BRIDGE_VALUES:
-        return [plain(item) for item in _items(result, value)]
+        return [_take(item) for item in _items(result, value)]
     ctype, rows = _ELEMENTS[element]
     length, columns = result.length, result.columns
     count = length * columns if rows else length
@@ -112,6 +122,10 @@ def _read_list(result: CData, value: CData) -> list[Any]:
 # ---------------------------------------------------------------- the container of the argument
 
 
+@overload
+def like(result: CData, data: ArrayT) -> ArrayT: ...
+@overload
+def like(result: CData, data: Sequence[float]) -> list[float]: ...
 def like(result: CData, data: Any) -> Any:
     """A [Double] result in the container of the argument `data`.
 
@@ -130,16 +144,12 @@ def like(result: CData, data: Any) -> Any:
     return numpy_array(value, writable=True)
 
 
-def elements(value: CData) -> memoryview:
+def elements(value: CData) -> memoryview[float]:
     """The elements of a Double or Float tensor as flat, read-only memory that keeps the value alive."""
-    size = lib.hmath_tensor_size(value)
-    if lib.hmath_kind(value) == lib.HMATH_KIND_TENSOR_FLOAT:
-        data, typecode, width = lib.hmath_tensor_float_data(value), "f", 4
-    else:
-        data, typecode, width = lib.hmath_tensor_data(value), "d", 8
-    if size == 0:
-        return memoryview(b"").cast(typecode)
-    return memoryview(_buffer(value, data, size * width)).cast("B").cast(typecode).toreadonly()
+    bytes_of, typecode = _memory(value)
+    # Without elements there is no memory to look at.
+    view = memoryview(bytes_of if bytes_of is not None else b"").cast("B")
+    return (view.cast("d") if typecode == "d" else view.cast("f")).toreadonly()
 
 
 def numpy_array(value: CData, writable: bool = False) -> Any:
@@ -149,15 +159,10 @@ def numpy_array(value: CData, writable: bool = False) -> Any:
     """
     import numpy
 
-    shape = shape_of(value)
-    size = lib.hmath_tensor_size(value)
-    if lib.hmath_kind(value) == lib.HMATH_KIND_TENSOR_FLOAT:
-        data, dtype = lib.hmath_tensor_float_data(value), numpy.dtype(numpy.float32)
-    else:
-        data, dtype = lib.hmath_tensor_data(value), numpy.dtype(numpy.float64)
-    if size == 0:
-        return numpy.empty(shape, dtype)
-    result = numpy.frombuffer(_buffer(value, data, size * dtype.itemsize), dtype).reshape(shape)
+    bytes_of, typecode = _memory(value)
+    if bytes_of is None:
+        return numpy.empty(shape_of(value), typecode)
+    result = numpy.frombuffer(bytes_of, typecode).reshape(shape_of(value))
     result.flags.writeable = writable
     return result
 
@@ -167,7 +172,14 @@ def shape_of(value: CData) -> tuple[int, ...]:
     return tuple(ffi.unpack(lib.hmath_tensor_shape(value), rank)) if rank else ()
 
 
-def _buffer(value: CData, data: CData, size: int) -> Any:
-    """A buffer over memory that belongs to `value`, and holds on to it."""
-    # The destructor is never asked to free anything: its closure is what keeps `value`.
-    return ffi.buffer(_gc(ffi.cast("char *", data), lambda _: value), size)
+def _memory(value: CData) -> tuple[Any, str]:
+    """The memory of a tensor's elements, None where it has none, and the type code of one."""
+    if lib.hmath_kind(value) == lib.HMATH_KIND_TENSOR_FLOAT:
+        data, typecode, width = lib.hmath_tensor_float_data(value), "f", 4
+    else:
+        data, typecode, width = lib.hmath_tensor_data(value), "d", 8
+    size = lib.hmath_tensor_size(value) * width
+    if not size:
+        return None, typecode
+    # The destructor is never asked to free anything: its closure is what keeps the value.
+    return ffi.buffer(_gc(ffi.cast("char *", data), lambda _: value), size), typecode
