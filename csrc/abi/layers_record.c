@@ -1,4 +1,6 @@
 /* The selectors and records of hmath_neural_layers_*: constructors and field readers. */
+#include "hmath_deeplearning.h"
+
 #include "abi/edge.h"
 #include "neural/layers/record.h"
 #include "runtime/scalar.h"

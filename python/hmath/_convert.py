@@ -96,7 +96,7 @@ def _float(x: Any, argument: str, index: int | None = None) -> float:
     cls = type(x)
     if cls is not float and cls is not int:
         number = hasattr(cls, "__float__") or hasattr(cls, "__index__")
-        if not number or isinstance(x, bool) or _is_numpy_bool(x) or getattr(x, "ndim", 0):
+        if not number or isinstance(x, bool) or _is_numpy_bool(x) or getattr(x, "ndim", False):
             raise type_mismatch(argument, "Double", x, index)
     try:
         return float(x)
@@ -135,7 +135,7 @@ def doubles(x: Any, argument: str) -> Argument:
     cls = type(x)
     if cls is list or cls is tuple:
         return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
-    array_like = _lend(x, argument, "d", "List of Double")
+    array_like = _lend(x, argument, "List of Double")
     if array_like is not None:
         return array_like
     x = _sequence(x, argument, "List of Double")
@@ -192,7 +192,7 @@ def labels(x: Any, argument: str) -> Argument:
 def double_rows(x: Any, argument: str) -> Argument:
     """A [[Double]]: a sequence of sequences of numbers, an array of rank 2, or a Tensor of rank 2."""
     if not isinstance(x, (list, tuple)):
-        array_like = _lend(x, argument, "d", "List of lists of Double")
+        array_like = _lend(x, argument, "List of lists of Double")
         if array_like is not None:
             return array_like
     return _rows(x, argument, "List of lists of Double", doubles, _double_array, _DOUBLE_ROWS)
@@ -293,22 +293,22 @@ def tensor(x: Any, argument: str) -> Argument:
 # ---------------------------------------------------------------- lending
 
 
-def _lend(x: Any, argument: str, typecode: str, expected: str) -> Argument | None:
+def _lend(x: Any, argument: str, expected: str) -> Argument | None:
     """An object that holds doubles in one piece of memory; None where it is no such object."""
     if hasattr(x, "_handle"):
         return value(x, argument, expected)
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
-        if numpy_array.dtype.char != typecode:
+        if numpy_array.dtype.char != "d":
             raise type_mismatch(argument, expected, x)
         return _lend_numpy(numpy_array)
     if isinstance(x, (array, memoryview)):
         view = memoryview(x)
-        if view.format != typecode:
+        if view.format != "d" or view.shape is None:
             raise type_mismatch(argument, expected, x)
-        if not view.c_contiguous:
-            view = memoryview(view.tobytes()).cast("B").cast(typecode, view.shape)
-        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, view), view.shape)
+        # What is not in order in memory is put in order, in a copy.
+        data = view if view.c_contiguous else array("d", view.tobytes())
+        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), view.shape)
     return None
 
 
