@@ -100,6 +100,69 @@ HMATH_CALL hmath_neural_layers_running_variance(hmath_context *ctx, const hmath_
 HMATH_CALL hmath_neural_layers_batches_seen(hmath_context *ctx, const hmath_value *state,
                                             hmath_value **out);
 
+/* ---- rows of tables ---- */
+
+/**
+ * out[i] = weights[indices[i]], rows in the order asked for.
+ * @param weights  Tensor [vocabulary, features]
+ * @param indices  [Int], each in 0 ... vocabulary-1
+ * @param out      Tensor [length of indices, features]
+ * MathErrors: DimensionMismatch (weights of another rank), NonFinite, IndexOutOfBounds
+ */
+HMATH_CALL hmath_neural_layers_embedding(hmath_context *ctx, const hmath_value *weights,
+                                         const hmath_value *indices, hmath_value **out);
+
+/**
+ * KVCache (282): keys and values of past positions, immutable. Memory grows with what is held, not with
+ * the capacity.
+ * @param capacity, key_dimensions, value_dimensions  Int >= 1: rows at most, and the widths of rows
+ * MathErrors: DomainError
+ */
+HMATH_CALL hmath_neural_layers_empty_cache(hmath_context *ctx, const hmath_value *capacity,
+                                           const hmath_value *key_dimensions,
+                                           const hmath_value *value_dimensions, hmath_value **out);
+
+/**
+ * A new cache with more rows; `cache` still shows its own. Versions share memory: appending to the
+ * newest one costs the new rows, appending a second time to an older one copies what it shows.
+ * @param key    Tensor [rows, key_dimensions]; no rows are fine
+ * @param value  Tensor [rows, value_dimensions]
+ * MathErrors: DimensionMismatch (rank, width, unequal rows, or more rows than the capacity leaves room
+ * for), NonFinite
+ */
+HMATH_CALL hmath_neural_layers_append_cache(hmath_context *ctx, const hmath_value *cache,
+                                            const hmath_value *key, const hmath_value *value,
+                                            hmath_value **out);
+
+/** (keys, values): Tensors [length, key_dimensions] and [length, value_dimensions]; copies nothing. */
+HMATH_CALL hmath_neural_layers_cache_values(hmath_context *ctx, const hmath_value *cache,
+                                            hmath_value **out);
+
+/* ---- positions ---- */
+
+/**
+ * allowed[i][j] = (j <= i + offset): query i stands at position offset + i behind a cached prefix and
+ * sees the keys up to its own.
+ * @param queries, keys, offset  Int >= 0
+ * @param out                    [[Bool]] of `queries` rows
+ * MathErrors: DomainError
+ */
+HMATH_CALL hmath_neural_layers_causal_mask(hmath_context *ctx, const hmath_value *queries,
+                                           const hmath_value *keys, const hmath_value *offset,
+                                           hmath_value **out);
+
+/**
+ * bias[i][j] = -slope * |(i + offset) - j| (Press, Smith and Lewis 2022): symmetric; combine it with a
+ * causal mask where the future must stay unseen.
+ * @param slope                  Double >= 0
+ * @param queries, keys, offset  Int >= 0
+ * @param out                    [[Double]] of `queries` rows
+ * MathErrors: NonFinite, DomainError, Overflow
+ */
+HMATH_CALL hmath_neural_layers_alibi_bias(hmath_context *ctx, const hmath_value *slope,
+                                          const hmath_value *queries, const hmath_value *keys,
+                                          const hmath_value *offset, hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

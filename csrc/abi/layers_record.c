@@ -2,6 +2,7 @@
 #include "hmath_deeplearning.h"
 
 #include "abi/edge.h"
+#include "hmath_deeplearning.h"
 #include "neural/layers/record.h"
 #include "runtime/scalar.h"
 
