@@ -4,8 +4,8 @@
 #include "hmath.h"
 
 /* families, alphabetically: extern const hm_FAMILY_kernels HM_K(FAMILY); */
-extern const hm_quantize_kernels HM_K(quantize);
 extern const hm_reduce_kernels HM_K(reduce);
+extern const hm_contract_kernels HM_K(contract);
 
 #define ISA_NUMBER_baseline HMATH_ISA_BASELINE
 #define ISA_NUMBER_avx2 HMATH_ISA_AVX2
@@ -16,6 +16,6 @@ extern const hm_kernels HM_TABLE;
 const hm_kernels HM_TABLE = {
     .isa = HM_PASTE(ISA_NUMBER, HM_ISA),
     .name = HM_STRING(HM_ISA),
-    .quantize = &HM_K(quantize),
     .reduce = &HM_K(reduce),
+    .contract = &HM_K(contract),
 };

@@ -1,0 +1,368 @@
+/* Matrix products: loops over tiles, packing, and the product of few rows with a transposed matrix.
+ */
+#include "kernels/contract.h"
+
+#include "kernels/per_isa/isa.h"
+#include "kernels/per_isa/tile.h"
+#include "kernels/per_isa/transpose.h"
+
+extern const hm_contract_kernels HM_K(contract);
+
+/* ---- tiles: one function a height and width, so that each keeps its accumulators in registers
+ * ---- */
+
+typedef bool tile_function(const tile_job *job);
+
+#define TILE(name, rows, vectors, packed, partial)                                                  \
+    static __attribute__((noinline)) bool name(const tile_job *job)                                \
+    {                                                                                              \
+        return tile(job, rows, vectors, packed, partial);                                          \
+    }
+
+/* Whole tiles need no masks, which AVX-512 has for nothing and AVX2 has not. */
+#define TILES(rows)                                                                                \
+    TILE(strided_##rows##_1, rows, 1, false, true)                                                 \
+    TILE(strided_##rows##_2, rows, 2, false, true)                                                 \
+    TILE(strided_##rows##_3, rows, 3, false, true)                                                 \
+    TILE(strided_##rows##_whole, rows, 3, false, false)                                            \
+    TILE(packed_##rows##_1, rows, 1, true, true)                                                   \
+    TILE(packed_##rows##_2, rows, 2, true, true)                                                   \
+    TILE(packed_##rows##_3, rows, 3, true, true)                                                   \
+    TILE(packed_##rows##_whole, rows, 3, true, false)
+
+#define ROW(kind, rows)                                                                            \
+    {kind##_##rows##_1, kind##_##rows##_2, kind##_##rows##_3, kind##_##rows##_whole}
+
+TILES(1)
+TILES(2)
+TILES(3)
+TILES(4)
+#if defined(__AVX512F__) || defined(__aarch64__)
+TILES(5)
+TILES(6)
+TILES(7)
+TILES(8)
+#define ROWS(kind)                                                                                 \
+    {                                                                                              \
+        ROW(kind, 1), ROW(kind, 2), ROW(kind, 3), ROW(kind, 4), ROW(kind, 5), ROW(kind, 6),        \
+            ROW(kind, 7), ROW(kind, 8)                                                             \
+    }
+#else
+#define ROWS(kind) {ROW(kind, 1), ROW(kind, 2), ROW(kind, 3), ROW(kind, 4)}
+#endif
+
+/* [packed][rows - 1][vectors - 1, or 3 for whole tiles] */
+    static tile_function *const tiles[2][TILE_ROWS][4] = {ROWS(strided), ROWS(packed)};
+
+/* One or two rows alone: three accumulators a row would wait for each other, eight do not. */
+static __attribute__((noinline)) bool wide_1(const tile_job *job)
+{
+    return tile(job, 1, 8, false, false);
+}
+
+static __attribute__((noinline)) bool wide_2(const tile_job *job)
+{
+    return tile(job, 2, 4, false, false);
+}
+
+/* ---- the block ---- */
+
+static bool block(const hm_contract_block *b)
+{
+    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
+    tile_job job = {.depth = b->depth,
+                    .left_row = b->left_row,
+                    .left_step = b->left_step,
+                    .right_step = b->right_step,
+                    .out_row = b->out_row,
+                    .first = b->first,
+                    .last = b->last};
+    const bool packed = b->left_panel > 0;
+    const bool unpacked_right = b->right_panel == TILE_COLUMNS;
+    const int64_t wide = b->rows == 1 ? 8 * VEC_WIDTH : 4 * VEC_WIDTH;
+    bool finite = true;
+    for (int64_t j = 0; j < b->columns;) {
+        const int64_t left_over = b->columns - j;
+        job.right = b->right + j / TILE_COLUMNS * b->right_panel + j % TILE_COLUMNS;
+        job.column_bias = b->column_bias ? b->column_bias + j : NULL;
+        if (b->rows <= 2 && unpacked_right && !packed && left_over >= wide) {
+            job.left = b->left;
+            job.out = b->out + j;
+            job.row_bias = b->row_bias;
+            finite &= b->rows == 1 ? wide_1(&job) : wide_2(&job);
+            j += wide;
+            continue;
+        }
+        const int64_t columns = left_over < TILE_COLUMNS ? left_over : TILE_COLUMNS;
+        const int64_t vectors = (columns + VEC_WIDTH - 1) / VEC_WIDTH;
+        job.lanes = (size_t)(columns - (vectors - 1) * VEC_WIDTH);
+        for (int64_t s = 0; s < slivers; s++) {
+            const int64_t i = hm_contract_sliver(b->rows, slivers, s);
+            const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
+            job.left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
+            job.out = b->out + i * b->out_row + j;
+            job.row_bias = b->row_bias ? b->row_bias + i : NULL;
+            finite &= tiles[packed][rows - 1][columns == TILE_COLUMNS ? 3 : vectors - 1](&job);
+        }
+        j += columns;
+    }
+    return finite;
+}
+
+/* ---- packing ---- */
+
+static void pack_left(int64_t rows, int64_t depth, const double *left, int64_t row, int64_t step,
+                      double *out)
+{
+    const int64_t slivers = (rows + TILE_ROWS - 1) / TILE_ROWS;
+    for (int64_t s = 0; s < slivers; s++) {
+        const int64_t begin = hm_contract_sliver(rows, slivers, s);
+        const int64_t height = hm_contract_sliver(rows, slivers, s + 1) - begin;
+        const double *from = left + begin * row;
+        double *to = out + s * depth * TILE_ROWS;
+        int64_t k = 0;
+        if (height == TILE_ROWS && row == 1)
+            for (; k < depth; k++)
+                for (int i = 0; i < TILE_ROWS; i += VEC_WIDTH)
+                    vec_store(to + k * TILE_ROWS + i, vec_load(from + k * step + i));
+        else if (height == TILE_ROWS && step == 1)
+            for (; k + VEC_WIDTH <= depth; k += VEC_WIDTH)
+                for (int i = 0; i < TILE_ROWS; i += VEC_WIDTH) {
+                    vec turned[VEC_WIDTH];
+                    transpose_load(from + i * row + k, row, turned);
+                    for (int c = 0; c < VEC_WIDTH; c++)
+                        vec_store(to + (k + c) * TILE_ROWS + i, turned[c]);
+                }
+        for (; k < depth; k++)
+            for (int64_t i = 0; i < height; i++)
+                to[k * TILE_ROWS + i] = from[i * row + k * step];
+    }
+}
+
+/* Rows of the right operand lie in memory as the panels want them. */
+static void pack_right_rows(int64_t depth, int64_t columns, const double *right, int64_t step,
+                            double *out, int64_t panel)
+{
+    const int64_t whole = columns / TILE_COLUMNS, rest = columns % TILE_COLUMNS;
+    for (int64_t k = 0; k < depth; k++) {
+        const double *from = right + k * step;
+        double *to = out + k * TILE_COLUMNS;
+        for (int64_t p = 0; p < whole; p++, from += TILE_COLUMNS, to += panel)
+            for (int j = 0; j < TILE_COLUMNS; j += VEC_WIDTH)
+                vec_store(to + j, vec_load(from + j));
+        for (int64_t j = 0; j < rest; j++)
+            to[j] = from[j];
+    }
+}
+
+static void pack_right(int64_t depth, int64_t columns, const double *right, int64_t step,
+                       int64_t column, double *out, int64_t panel)
+{
+    if (column == 1) {
+        pack_right_rows(depth, columns, right, step, out, panel);
+        return;
+    }
+    for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
+        const double *from = right + j * column;
+        double *to = out + j / TILE_COLUMNS * panel + j % TILE_COLUMNS;
+        const int64_t width = columns - j < VEC_WIDTH ? columns - j : VEC_WIDTH;
+        int64_t k = 0;
+        if (width == VEC_WIDTH && step == 1)
+            for (; k + VEC_WIDTH <= depth; k += VEC_WIDTH) {
+                vec turned[VEC_WIDTH];
+                transpose_load(from + k, column, turned);
+                for (int c = 0; c < VEC_WIDTH; c++)
+                    vec_store(to + (k + c) * TILE_COLUMNS, turned[c]);
+            }
+        for (; k < depth; k++)
+            for (int64_t i = 0; i < width; i++)
+                to[k * TILE_COLUMNS + i] = from[i * column + k * step];
+    }
+}
+
+/* ---- few rows times a transposed matrix ---- */
+
+/*
+ * The columns of the right operand, rows of memory, are often a power of two apart, and then all
+ * fall into one set of L1, eight lines deep. So eight of them are read side by side, and the eight
+ * columns of the second half lag behind the first by LAG lines, in sets of their own (1 x 1024 x
+ * 1024 on Zen 4: 13.4 GFLOP/s without lag, 18.4 with it).
+ */
+enum {
+    DOT_ROWS = TILE_ROWS < 8 ? 4 : 6, /* of a tile */
+    DOT_MOST_ROWS = TILE_ROWS,        /* of a product: beyond, packing is faster */
+    DOT_VECTORS = VEC_WIDTH < 8 ? 4 : 2,
+    LAG = 64,
+    LONG = 512, /* chains worth it; below, one step of lag hides the latency of the turning */
+};
+
+/* Vectors begin ... end - 1 advance by VEC_WIDTH links from k. */
+VEC_INLINE void dot_step(vec acc[DOT_ROWS][DOT_VECTORS], const int rows, const int begin,
+                         const int end, int64_t k, const double *left, int64_t left_row,
+                         const double *right, int64_t right_column)
+{
+    UNROLL (j, begin, end) {
+        vec turned[VEC_WIDTH];
+        transpose_load(right + j * VEC_WIDTH * right_column + k, right_column, turned);
+        UNROLL (c, 0, VEC_WIDTH)
+            UNROLL (i, 0, rows)
+                acc[i][j] =
+                    vec_fma(vec_broadcast(left + i * left_row + k + c), turned[c], acc[i][j]);
+    }
+}
+
+/* `rows` chains by `vectors` vectors of columns; links beyond the last whole vector go one by one.
+ */
+VEC_INLINE bool dot_tile(const int rows, const int vectors, int64_t depth, const double *left,
+                         int64_t left_row, const double *right, int64_t right_column, double *out,
+                         int64_t out_row, const double *row_bias, const double *column_bias)
+{
+    vec acc[DOT_ROWS][DOT_VECTORS];
+    UNROLL (i, 0, rows)
+        UNROLL (j, 0, vectors)
+            acc[i][j] = vec_of(0.0);
+    const int64_t whole = depth / VEC_WIDTH * VEC_WIDTH;
+    const int64_t step = whole < VEC_WIDTH ? whole : VEC_WIDTH;
+    const int64_t lag = vectors == 1 ? 0 : depth >= LONG ? LAG : step;
+    const int half = vectors == 1 ? 1 : vectors / 2;
+    int64_t k = 0;
+    for (; k < lag; k += VEC_WIDTH)
+        dot_step(acc, rows, 0, half, k, left, left_row, right, right_column);
+    for (; k < whole; k += VEC_WIDTH) {
+        dot_step(acc, rows, 0, half, k, left, left_row, right, right_column);
+        dot_step(acc, rows, half, vectors, k - lag, left, left_row, right, right_column);
+    }
+    for (k = whole - lag; k < whole; k += VEC_WIDTH)
+        dot_step(acc, rows, half, vectors, k, left, left_row, right, right_column);
+    for (; k < depth; k++)
+        UNROLL (j, 0, vectors) {
+            vec b = vec_of(0.0);
+            UNROLL (c, 0, VEC_WIDTH)
+                b[c] = right[(j * VEC_WIDTH + c) * right_column + k];
+            UNROLL (i, 0, rows)
+                acc[i][j] = vec_fma(vec_broadcast(left + i * left_row + k), b, acc[i][j]);
+        }
+    vec poison = vec_of(0.0);
+    UNROLL (i, 0, rows)
+        UNROLL (j, 0, vectors) {
+            vec x = acc[i][j];
+            if (column_bias)
+                x += vec_load(column_bias + j * VEC_WIDTH);
+            if (row_bias)
+                x += vec_broadcast(row_bias + i);
+            x += vec_of(0.0);
+            poison = vec_fma(x, vec_of(0.0), poison);
+            vec_store(out + i * out_row + j * VEC_WIDTH, x);
+        }
+    return !vec_mask_any(vec_is_nan(poison));
+}
+
+#define DOT(rows) \
+    static __attribute__((noinline)) bool dot_##rows( \
+        int64_t depth, const double *left, int64_t left_row, const double *right, \
+        int64_t right_column, double *out, int64_t out_row, const double *row_bias, \
+        const double *column_bias) \
+    { \
+        return dot_tile(rows, DOT_VECTORS, depth, left, left_row, right, right_column, out, \
+                        out_row, row_bias, column_bias); \
+    } \
+    static __attribute__((noinline)) bool dot_one_##rows( \
+        int64_t depth, const double *left, int64_t left_row, const double *right, \
+        int64_t right_column, double *out, int64_t out_row, const double *row_bias, \
+        const double *column_bias) \
+    { \
+        return dot_tile(rows, 1, depth, left, left_row, right, right_column, out, out_row, \
+                        row_bias, column_bias); \
+    }
+DOT(1)
+DOT(2)
+DOT(3)
+DOT(4)
+#if defined(__AVX512F__) || defined(__aarch64__)
+DOT(5)
+DOT(6)
+#define DOTS(kind) \
+    { \
+        kind##_1, kind##_2, kind##_3, kind##_4, kind##_5, kind##_6 \
+    }
+#else
+#define DOTS(kind) \
+    { \
+        kind##_1, kind##_2, kind##_3, kind##_4 \
+    }
+#endif
+
+    /* Fewer columns than lanes: the lanes without one repeat the last column. */
+    static bool dot_partial(int64_t rows, int64_t columns, int64_t depth, const double *left,
+                            int64_t left_row, const double *right, int64_t right_column,
+                            double *out, int64_t out_row, const double *row_bias,
+                            const double *column_bias)
+{
+    const double *column[VEC_WIDTH];
+    for (int64_t j = 0; j < VEC_WIDTH; j++)
+        column[j] = right + (j < columns ? j : columns - 1) * right_column;
+    vec acc[DOT_ROWS];
+    for (int i = 0; i < DOT_ROWS; i++)
+        acc[i] = vec_of(0.0);
+    for (int64_t k = 0; k < depth; k++) {
+        vec b = vec_of(0.0);
+        UNROLL (j, 0, VEC_WIDTH)
+            b[j] = column[j][k];
+        for (int64_t i = 0; i < rows; i++)
+            acc[i] = vec_fma(vec_broadcast(left + i * left_row + k), b, acc[i]);
+    }
+    vec poison = vec_of(0.0);
+    for (int64_t i = 0; i < rows; i++) {
+        vec x = acc[i];
+        if (column_bias)
+            x += vec_load_partial(column_bias, (size_t)columns);
+        if (row_bias)
+            x += vec_broadcast(row_bias + i);
+        x += vec_of(0.0);
+        poison = vec_fma(x, vec_of(0.0), poison);
+        vec_store_partial(out + i * out_row, (size_t)columns, x);
+    }
+    return !vec_mask_any(vec_is_nan(poison));
+}
+
+static bool dot(int64_t rows, int64_t columns, int64_t depth, const double *left, int64_t left_row,
+                const double *right, int64_t right_column, double *out, int64_t out_row,
+                const double *row_bias, const double *column_bias)
+{
+    typedef bool dot_function(int64_t, const double *, int64_t, const double *, int64_t, double *,
+                              int64_t, const double *, const double *);
+    static dot_function *const dots[2][DOT_ROWS] = {DOTS(dot_one), DOTS(dot)};
+    const int64_t slivers = (rows + DOT_ROWS - 1) / DOT_ROWS;
+    bool finite = true;
+    for (int64_t j = 0; j < columns;) {
+        const bool whole = columns - j >= DOT_VECTORS * VEC_WIDTH;
+        if (columns - j < VEC_WIDTH && columns >= VEC_WIDTH)
+            j = columns - VEC_WIDTH; /* some columns twice, to the same bits */
+        for (int64_t s = 0; s < slivers; s++) {
+            const int64_t i = hm_contract_sliver(rows, slivers, s);
+            const int64_t height = hm_contract_sliver(rows, slivers, s + 1) - i;
+            const double *from = left + i * left_row;
+            double *to = out + i * out_row + j;
+            const double *sliver_bias = row_bias ? row_bias + i : NULL;
+            const double *bias = column_bias ? column_bias + j : NULL;
+            if (columns < VEC_WIDTH)
+                finite &= dot_partial(height, columns, depth, from, left_row, right, right_column,
+                                      to, out_row, sliver_bias, bias);
+            else
+                finite &= dots[whole][height - 1](depth, from, left_row, right + j * right_column,
+                                                  right_column, to, out_row, sliver_bias, bias);
+        }
+        j += whole ? DOT_VECTORS * VEC_WIDTH : VEC_WIDTH;
+    }
+    return finite;
+}
+
+const hm_contract_kernels HM_K(contract) = {
+    .tile_rows = TILE_ROWS,
+    .tile_columns = TILE_COLUMNS,
+    .block = block,
+    .pack_left = pack_left,
+    .pack_right = pack_right,
+    .dot_rows = DOT_MOST_ROWS,
+    .dot = dot,
+};

@@ -1,0 +1,107 @@
+/*
+ * The tile: a few rows by a few vectors of results, held in registers while the contraction index
+ * runs.
+ *
+ * Every result element is one chain acc <- fma(left_k, right_k, acc) in increasing k, starting from
+ * +0 or from what an earlier block of k left in the result. That is all the contract asks, so tiles
+ * of any height and width, and blocks of any depth, give the same bits.
+ *
+ * `rows`, `vectors` and the flags are constants wherever a tile is instantiated: everything unrolls
+ * and the accumulators stay in registers (8 x 3 of the 32 registers of AVX-512 and NEON, 4 x 3 of
+ * 16).
+ */
+#ifndef HM_TILE_H
+#define HM_TILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/per_isa/unroll.h"
+#include "kernels/vec/vec.h"
+
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { TILE_ROWS = 8 };
+#else
+enum { TILE_ROWS = 4 };
+#endif
+enum { TILE_VECTORS = 3, TILE_COLUMNS = TILE_VECTORS * VEC_WIDTH };
+
+typedef struct tile_job {
+    int64_t depth;
+    const double *left; /* (i, k) at left[i * left_row + k * left_step] */
+    int64_t left_row, left_step;
+    const double *right; /* (k, j) at right[k * right_step + j] */
+    int64_t right_step;
+    double *out; /* (i, j) at out[i * out_row + j] */
+    int64_t out_row;
+    size_t lanes;                         /* columns in the last vector */
+    bool first;                           /* start from +0, not from out */
+    bool last;                            /* add the biases and +0 */
+    const double *row_bias, *column_bias; /* or NULL */
+} tile_job;
+
+/*
+ * One tile. `packed`: left_row is 1 and left_step TILE_ROWS. `partial`: the last vector has fewer
+ * columns than lanes, and nothing beyond them is read or written. Returns whether all results are
+ * finite, if last.
+ */
+VEC_INLINE bool tile(const tile_job *t, const int rows, const int vectors, const bool packed,
+                     const bool partial)
+{
+    vec acc[8][8];
+    const size_t lanes = t->lanes;
+    UNROLL (i, 0, rows)
+        UNROLL (j, 0, vectors) {
+            const double *c = t->out + i * t->out_row + j * VEC_WIDTH;
+            if (t->first)
+                acc[i][j] = vec_of(0.0);
+            else
+                acc[i][j] = partial && j == vectors - 1 ? vec_load_partial(c, lanes) : vec_load(c);
+        }
+
+    /* Three base pointers reach nine rows: x86 addresses base, base + row, base + 2*row at no cost.
+     */
+    const int64_t left_row = packed ? 1 : t->left_row,
+                  left_step = packed ? TILE_ROWS : t->left_step;
+    const double *left[3] = {t->left, t->left + 3 * left_row, t->left + 6 * left_row};
+    const double *right = t->right;
+    for (int64_t k = t->depth; k > 0; k--) {
+        vec b[8];
+        UNROLL (j, 0, vectors)
+            b[j] = partial && j == vectors - 1 ? vec_load_partial(right + j * VEC_WIDTH, lanes)
+                                               : vec_load(right + j * VEC_WIDTH);
+        UNROLL (i, 0, rows) {
+            const vec a = vec_broadcast(left[i / 3] + i % 3 * left_row);
+            UNROLL (j, 0, vectors)
+                acc[i][j] = vec_fma(a, b[j], acc[i][j]);
+        }
+        right += t->right_step;
+        left[0] += left_step;
+        left[1] += left_step;
+        left[2] += left_step;
+    }
+
+    vec poison = vec_of(0.0); /* 0 * x is NaN for infinities and NaN, and stays it */
+    UNROLL (i, 0, rows)
+        UNROLL (j, 0, vectors) {
+            const bool cut = partial && j == vectors - 1;
+            vec x = acc[i][j];
+            if (t->last) {
+                if (t->column_bias)
+                    x += cut ? vec_load_partial(t->column_bias + j * VEC_WIDTH, lanes)
+                             : vec_load(t->column_bias + j * VEC_WIDTH);
+                if (t->row_bias)
+                    x += vec_broadcast(t->row_bias + i);
+                x += vec_of(0.0);
+                poison = vec_fma(x, vec_of(0.0), poison);
+            }
+            double *c = t->out + i * t->out_row + j * VEC_WIDTH;
+            if (cut)
+                vec_store_partial(c, lanes, x);
+            else
+                vec_store(c, x);
+        }
+    return !vec_mask_any(vec_is_nan(poison));
+}
+
+#endif

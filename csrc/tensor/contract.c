@@ -1,0 +1,395 @@
+/*
+ * How a product is cut.
+ *
+ *   direct   small products, and few rows times a row-major matrix: tiles read both operands in
+ * place. dot      very few rows times a transposed matrix: its columns are turned in registers.
+ *   strips   few rows times any other matrix: a strip of it is packed and used while it is in L1.
+ *   packed   the rest: both operands are packed, once, into panels that all threads then read.
+ *
+ * The chunks that threads claim are cut by shape; as every element is one chain whatever the cut,
+ * the plan is free to follow the machine.
+ */
+#include "tensor/contract.h"
+
+#include <stdatomic.h>
+
+#include "runtime/pool.h"
+
+/*
+ * Blocking, in doubles, as measured on Zen 4 (32K L1, 1M L2) and Sapphire Rapids (48K, 2M): a panel
+ * of DEPTH x tile_columns streams through L1 while BLOCK_ROWS x DEPTH stay in L2; ROWS x DEPTH and
+ * DEPTH x COLUMNS, packed, fit in a share of L3.
+ */
+enum {
+    DEPTH = 256,
+    BLOCK_ROWS = 96,
+    BLOCK_PANELS = 10,
+    ROWS = 1920,
+    COLUMNS = 2400,
+    STRIP_DEPTH = 192,
+    SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
+};
+
+typedef enum plan { DIRECT, DOT, STRIPS, PACKED } plan;
+
+typedef struct product_job {
+    const hm_contract_kernels *kernels;
+    const hm_product *product;
+    plan plan;
+    int64_t chunks, slice; /* columns, or rows where by_rows, in a chunk of the unpacked plans */
+    bool by_rows;
+    double *scratch;
+    /* packed: the block at hand */
+    int64_t row, rows, column, columns, k, depth;
+    int64_t block_rows, block_columns;
+    double *left, *right;
+    atomic_bool infinite;
+} product_job;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t ceiling(int64_t n, int64_t d) { return (n + d - 1) / d; }
+
+static int64_t round_up(int64_t n, int64_t d) { return ceiling(n, d) * d; }
+
+static plan choose(const hm_contract_kernels *kernels, const hm_product *p)
+{
+    const int64_t m = p->rows, n = p->columns, k = p->depth;
+    if (k == 0)
+        return DIRECT; /* nothing is read */
+    if (p->right.column == 1) {
+        const bool few_rows = m <= 64,
+                   cached = (k * n <= 40000 && m * k <= 65536) || (m <= 256 && k <= 256);
+        return few_rows || cached ? DIRECT : PACKED;
+    }
+    if (p->right.row == 1 && p->left.column == 1 && m <= kernels->dot_rows)
+        return DOT;
+    return m <= 64 ? STRIPS : PACKED;
+}
+
+static void note(product_job *job, bool finite)
+{
+    if (!finite)
+        atomic_store_explicit(&job->infinite, true, memory_order_relaxed);
+}
+
+/* Without a context the caller's thread does it all: it is a chunk of a batch already. */
+static void run_chunks(const hm_context *ctx, int64_t chunks, void (*body)(void *, int64_t),
+                       product_job *job)
+{
+    if (ctx)
+        hm_parallel_for(ctx, chunks, body, job);
+    else
+        for (int64_t i = 0; i < chunks; i++)
+            body(job, i);
+}
+
+/* ---- direct, dot, strips: a chunk is a range of columns, or of rows ---- */
+
+static void direct_range(product_job *job, int64_t row, int64_t rows, int64_t column,
+                         int64_t columns)
+{
+    const hm_product *p = job->product;
+    const int64_t most = p->rows <= 8 ? 32 : p->rows <= 64 ? 64 : DEPTH;
+    hm_contract_block b = {
+        .rows = rows,
+        .columns = columns,
+        .left_row = p->left.row,
+        .left_step = p->left.column,
+        .right_panel = job->kernels->tile_columns,
+        .right_step = p->right.row,
+        .out = p->out + row * p->out_row + column,
+        .out_row = p->out_row,
+        .row_bias = p->row_bias ? p->row_bias + row : NULL,
+        .column_bias = p->column_bias ? p->column_bias + column : NULL,
+    };
+    int64_t k = 0;
+    do {
+        b.depth = least(most, p->depth - k);
+        b.left = p->left.data + row * p->left.row + k * p->left.column;
+        b.right = p->right.data + k * p->right.row + column;
+        b.first = k == 0;
+        k += b.depth;
+        b.last = k == p->depth;
+        note(job, job->kernels->block(&b));
+    } while (k < p->depth);
+}
+
+static void strips_range(product_job *job, double *strip, int64_t column, int64_t columns)
+{
+    const hm_product *p = job->product;
+    const int64_t width = job->kernels->tile_columns;
+    for (int64_t j = column; j < column + columns; j += width) {
+        hm_contract_block b = {
+            .rows = p->rows,
+            .columns = least(width, column + columns - j),
+            .left_row = p->left.row,
+            .left_step = p->left.column,
+            .right = strip,
+            .right_panel = STRIP_DEPTH * width,
+            .right_step = width,
+            .out = p->out + j,
+            .out_row = p->out_row,
+            .row_bias = p->row_bias,
+            .column_bias = p->column_bias ? p->column_bias + j : NULL,
+        };
+        for (int64_t k = 0; k < p->depth;) {
+            b.depth = least(STRIP_DEPTH, p->depth - k);
+            job->kernels->pack_right(b.depth, b.columns,
+                                     p->right.data + k * p->right.row + j * p->right.column,
+                                     p->right.row, p->right.column, strip, b.right_panel);
+            b.left = p->left.data + k * p->left.column;
+            b.first = k == 0;
+            k += b.depth;
+            b.last = k == p->depth;
+            note(job, job->kernels->block(&b));
+        }
+    }
+}
+
+static void unpacked_chunk(void *task, int64_t chunk)
+{
+    product_job *job = task;
+    const hm_product *p = job->product;
+    const int64_t total = job->by_rows ? p->rows : p->columns;
+    const int64_t begin = chunk * job->slice, count = least(job->slice, total - begin);
+    switch (job->plan) {
+    case DIRECT:
+        if (job->by_rows)
+            direct_range(job, begin, count, 0, p->columns);
+        else
+            direct_range(job, 0, p->rows, begin, count);
+        break;
+    case DOT:
+        note(job, job->kernels->dot(p->rows, count, p->depth, p->left.data, p->left.row,
+                                    p->right.data + begin * p->right.column, p->right.column,
+                                    p->out + begin, p->out_row, p->row_bias,
+                                    p->column_bias ? p->column_bias + begin : NULL));
+        break;
+    case STRIPS:
+        strips_range(job, job->scratch + chunk * STRIP_DEPTH * job->kernels->tile_columns, begin,
+                     count);
+        break;
+    case PACKED: break;
+    }
+}
+
+/* ---- packed ---- */
+
+/* Packing: first the slivers of the left operand, a block of rows a chunk, then panels of the
+ * right. */
+static void pack_chunk(void *task, int64_t chunk)
+{
+    product_job *job = task;
+    const hm_product *p = job->product;
+    const int64_t left_chunks = ceiling(job->rows, job->block_rows);
+    if (chunk < left_chunks) {
+        const int64_t i = chunk * job->block_rows;
+        job->kernels->pack_left(least(job->block_rows, job->rows - i), job->depth,
+                                p->left.data + (job->row + i) * p->left.row +
+                                    job->k * p->left.column,
+                                p->left.row, p->left.column, job->left + i * job->depth);
+    } else {
+        const int64_t j = (chunk - left_chunks) * job->block_columns;
+        job->kernels->pack_right(job->depth, least(job->block_columns, job->columns - j),
+                                 p->right.data + job->k * p->right.row +
+                                     (job->column + j) * p->right.column,
+                                 p->right.row, p->right.column, job->right + j * job->depth,
+                                 job->kernels->tile_columns * job->depth);
+    }
+}
+
+static void multiply_chunk(void *task, int64_t chunk)
+{
+    product_job *job = task;
+    const hm_product *p = job->product;
+    const int64_t groups = ceiling(job->columns, job->block_columns);
+    const int64_t i = chunk / groups * job->block_rows, j = chunk % groups * job->block_columns;
+    const hm_contract_block b = {
+        .rows = least(job->block_rows, job->rows - i),
+        .columns = least(job->block_columns, job->columns - j),
+        .depth = job->depth,
+        .left = job->left + i * job->depth,
+        .left_panel = job->depth * job->kernels->tile_rows,
+        .right = job->right + j * job->depth,
+        .right_panel = job->depth * job->kernels->tile_columns,
+        .right_step = job->kernels->tile_columns,
+        .out = p->out + (job->row + i) * p->out_row + job->column + j,
+        .out_row = p->out_row,
+        .first = job->k == 0,
+        .last = job->k + job->depth == p->depth,
+        .row_bias = p->row_bias ? p->row_bias + job->row + i : NULL,
+        .column_bias = p->column_bias ? p->column_bias + job->column + j : NULL,
+    };
+    note(job, job->kernels->block(&b));
+}
+
+/* Blocks as even as possible, and twice as many as threads where the product is large enough. */
+static void cut_blocks(product_job *job, int64_t threads)
+{
+    const int64_t height = job->kernels->tile_rows, width = job->kernels->tile_columns;
+    const int64_t panels = ceiling(job->columns, width);
+    const int64_t groups = ceiling(panels, BLOCK_PANELS);
+    int64_t blocks = ceiling(job->rows, BLOCK_ROWS);
+    if (threads > 1 && blocks * groups < 2 * threads)
+        blocks = ceiling(2 * threads, groups);
+    job->block_columns = ceiling(panels, groups) * width;
+    job->block_rows = round_up(ceiling(job->rows, blocks), height);
+}
+
+static void run_packed(const hm_context *ctx, product_job *job)
+{
+    const hm_product *p = job->product;
+    const int64_t depth = least(DEPTH, p->depth);
+    job->left = job->scratch;
+    job->right = job->scratch + depth * round_up(least(ROWS, p->rows), job->kernels->tile_rows);
+    for (job->column = 0; job->column < p->columns; job->column += COLUMNS) {
+        job->columns = least(COLUMNS, p->columns - job->column);
+        for (job->k = 0; job->k < p->depth; job->k += DEPTH) {
+            job->depth = least(DEPTH, p->depth - job->k);
+            for (job->row = 0; job->row < p->rows; job->row += ROWS) {
+                job->rows = least(ROWS, p->rows - job->row);
+                cut_blocks(job, ctx ? hm_context_threads(ctx) : 1);
+                const int64_t blocks = ceiling(job->rows, job->block_rows);
+                const int64_t groups = ceiling(job->columns, job->block_columns);
+                run_chunks(ctx, blocks + (job->row == 0 ? groups : 0), pack_chunk, job);
+                run_chunks(ctx, blocks * groups, multiply_chunk, job);
+            }
+        }
+    }
+}
+
+/* ---- one product ---- */
+
+static bool worth_threads(const hm_product *p)
+{
+    return (double)p->rows * (double)p->columns * (double)p->depth >= SERIAL;
+}
+
+/* Twice as many chunks as threads, so that a thread that comes late costs little. */
+static void plan_job(product_job *job, int64_t threads)
+{
+    const hm_product *p = job->product;
+    const int64_t width = job->kernels->tile_columns, height = job->kernels->tile_rows;
+    job->plan = choose(job->kernels, p);
+    job->by_rows = job->plan == DIRECT && p->rows > p->columns;
+    const int64_t total = job->by_rows ? p->rows : p->columns;
+    const int64_t wanted = threads > 1 && worth_threads(p) ? 2 * threads : 1;
+    job->slice = round_up(ceiling(total, wanted), job->by_rows ? height : width);
+    job->chunks = ceiling(total, job->slice);
+}
+
+static size_t scratch_doubles(const product_job *job)
+{
+    const hm_product *p = job->product;
+    const int64_t width = job->kernels->tile_columns, height = job->kernels->tile_rows;
+    int64_t doubles = 0;
+    if (job->plan == STRIPS)
+        doubles = job->chunks * STRIP_DEPTH * width;
+    if (job->plan == PACKED)
+        doubles = least(DEPTH, p->depth) * (round_up(least(ROWS, p->rows), height) +
+                                            round_up(least(COLUMNS, p->columns), width));
+    return (size_t)doubles;
+}
+
+static void run(const hm_context *ctx, product_job *job)
+{
+    if (job->plan == PACKED)
+        run_packed(ctx, job);
+    else
+        run_chunks(ctx, job->chunks, unpacked_chunk, job);
+}
+
+/* ---- batches ---- */
+
+typedef struct batch_job {
+    const hm_product *product;
+    const product_job *plan;
+    size_t scratch_each;
+    int64_t slice;
+    double *scratch;
+    atomic_bool infinite;
+} batch_job;
+
+static hm_product member(const hm_product *p, int64_t b)
+{
+    hm_product one = *p;
+    one.batch = 1;
+    one.left.data += b * p->left.batch;
+    one.right.data += b * p->right.batch;
+    one.out += b * p->out_batch;
+    return one;
+}
+
+static void batch_chunk(void *task, int64_t chunk)
+{
+    batch_job *all = task;
+    product_job job = *all->plan;
+    job.scratch = all->scratch + (size_t)chunk * all->scratch_each;
+    const int64_t end = least((chunk + 1) * all->slice, all->product->batch);
+    for (int64_t b = chunk * all->slice; b < end; b++) {
+        const hm_product one = member(all->product, b);
+        job.product = &one;
+        run(NULL, &job);
+    }
+    if (atomic_load_explicit(&job.infinite, memory_order_relaxed))
+        atomic_store_explicit(&all->infinite, true, memory_order_relaxed);
+}
+
+/* Products too small to share are dealt out whole; larger ones are shared, one after the other. */
+static hm_status run_batch(hm_context *ctx, const hm_product *p, product_job *job, bool *finite)
+{
+    const int64_t threads = hm_context_threads(ctx);
+    const bool shared = threads > 1 && worth_threads(p) && p->batch < 4 * threads;
+    plan_job(job, shared || p->batch == 1 ? threads : 1);
+    const bool many = threads > 1 && !shared && p->batch > 1;
+    batch_job all = {.product = p, .plan = job, .scratch_each = scratch_doubles(job)};
+    const double work = (double)p->batch * (double)p->rows * (double)p->columns * (double)p->depth;
+    int64_t chunks = many && work >= SERIAL ? least(p->batch, 4 * threads) : 1;
+    all.slice = ceiling(p->batch, chunks);
+    chunks = ceiling(p->batch, all.slice);
+    if (all.scratch_each) {
+        const hm_status st =
+            hm_scratch_create(ctx, (size_t)chunks * all.scratch_each, sizeof(double), &all.scratch);
+        if (st != HMATH_OK)
+            return st;
+    }
+    if (many) {
+        hm_parallel_for(ctx, chunks, batch_chunk, &all);
+    } else {
+        job->scratch = all.scratch;
+        for (int64_t b = 0; b < p->batch; b++) {
+            const hm_product one = member(p, b);
+            job->product = &one;
+            run(ctx, job);
+        }
+    }
+    *finite = !atomic_load(&all.infinite) && !atomic_load(&job->infinite);
+    hm_scratch_release(ctx, all.scratch);
+    return HMATH_OK;
+}
+
+/* A result of one column is one of one row, seen from the other side: a * b rounds as b * a. */
+static hm_product turned(const hm_product *p)
+{
+    hm_product t = *p;
+    t.rows = p->columns;
+    t.columns = p->rows;
+    t.left = (hm_matrix){p->right.data, p->right.column, p->right.row, p->right.batch};
+    t.right = (hm_matrix){p->left.data, p->left.column, p->left.row, p->left.batch};
+    t.row_bias = p->column_bias;
+    t.column_bias = p->row_bias;
+    return t;
+}
+
+hm_status hm_contract(hm_context *ctx, const hm_product *product, bool *finite)
+{
+    *finite = true;
+    if (product->batch == 0 || product->rows == 0 || product->columns == 0)
+        return HMATH_OK;
+    hm_product p = *product;
+    if (p.columns == 1 && p.rows > 1 && p.out_row == 1)
+        p = turned(product);
+    product_job job = {.kernels = hm_context_kernels(ctx)->contract, .product = &p};
+    return run_batch(ctx, &p, &job, finite);
+}

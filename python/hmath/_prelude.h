@@ -1,3 +1,0 @@
-#include "hmath_deeplearning.h"
-
-#include "_bridge.h"
