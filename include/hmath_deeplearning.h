@@ -10,6 +10,313 @@
 extern "C" {
 #endif
 
+/* ================================================================ Core */
+
+/* ---------------------------------------------------------------- end of Core */
+
+/* ================================================================ Layers */
+
+/*
+ * Layouts. Dense features stand on the last axis, weights are [out, in]. Convolution and pooling inputs
+ * are [N, C, spatial...] with one to three spatial axes, convolution weights [Cout, Cin/groups,
+ * kernel...], those of the transposed convolution [Cin, Cout/groups, kernel...]. Attention takes
+ * [sequence, feature]; true in a mask lets a key take part.
+ *
+ * Tensors are Double (161). A list argument [Double] takes a rank-1 Double tensor as well, [[Double]] a
+ * rank-2 one. Every function rejects a NaN or an infinity in what it reads (NonFinite), and its result
+ * does not depend on threads, instruction set or on what else stands in the batch.
+ *
+ * Statuses, unless said otherwise: HMATH_OK, HMATH_BAD_ARGUMENT (a null handle or context),
+ * HMATH_NO_MEMORY, HMATH_BUSY, and HMATH_CHECKED with the MathErrors listed; TypeMismatch where an
+ * argument is of another kind. Nothing is written to *out on failure.
+ */
+
+/* ---- selectors and records: never validated here; the operations that use them check ---- */
+
+/** Training (277): whether a layer learns or is put to use. */
+HMATH_CALL hmath_neural_layers_training_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_layers_inference_create(hmath_context *ctx, hmath_value **out);
+
+/** PoolMode (281): the largest element of a window, or the mean of its real ones. */
+HMATH_CALL hmath_neural_layers_max_pool_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_layers_average_pool_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * Initializer (279). Xavier: uniform in +-sqrt(6/(fan_in + fan_out)), or normal with deviation
+ * sqrt(2/(fan_in + fan_out)) (Glorot and Bengio 2010). Kaiming: +-sqrt(6/fan_in), sqrt(2/fan_in) (He et
+ * al. 2015).
+ */
+HMATH_CALL hmath_neural_layers_xavier_uniform_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_layers_xavier_normal_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_layers_kaiming_uniform_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_layers_kaiming_normal_create(hmath_context *ctx, hmath_value **out);
+
+/** A random orthogonal matrix times scale (Saxe et al. 2014). @param scale  Double */
+HMATH_CALL hmath_neural_layers_orthogonal_create(hmath_context *ctx, const hmath_value *scale,
+                                                 hmath_value **out);
+
+/**
+ * mean + standard_deviation * z with |z| <= bound: the bound counts standard deviations.
+ * @param mean, standard_deviation, bound  Double; used with standard_deviation >= 0, bound > 0
+ */
+HMATH_CALL hmath_neural_layers_truncated_normal_create(hmath_context *ctx, const hmath_value *mean,
+                                                       const hmath_value *standard_deviation,
+                                                       const hmath_value *bound, hmath_value **out);
+
+/**
+ * ConvOptions (280): stride, padding and dilation with one entry a spatial axis, and the number of
+ * channel groups. The readers give the fields back.
+ * @param stride, padding, dilation  [Int]; used with stride >= 1, padding >= 0, dilation >= 1
+ * @param groups                     Int; used with groups >= 1
+ */
+HMATH_CALL hmath_neural_layers_conv_options_create(hmath_context *ctx, const hmath_value *stride,
+                                                   const hmath_value *padding,
+                                                   const hmath_value *dilation,
+                                                   const hmath_value *groups, hmath_value **out);
+HMATH_CALL hmath_neural_layers_convolution_stride(hmath_context *ctx, const hmath_value *options,
+                                                  hmath_value **out);
+HMATH_CALL hmath_neural_layers_convolution_padding(hmath_context *ctx, const hmath_value *options,
+                                                   hmath_value **out);
+HMATH_CALL hmath_neural_layers_convolution_dilation(hmath_context *ctx, const hmath_value *options,
+                                                    hmath_value **out);
+HMATH_CALL hmath_neural_layers_convolution_groups(hmath_context *ctx, const hmath_value *options,
+                                                  hmath_value **out);
+
+/**
+ * BatchNormState (278): running statistics with one entry a channel, and how many batches they have
+ * seen. The readers give the fields back: [Double], [Double], Int.
+ * @param running_mean, running_variance  [Double]; used with running_variance >= 0
+ * @param batches_seen                    Int
+ */
+HMATH_CALL hmath_neural_layers_batch_norm_state_create(hmath_context *ctx,
+                                                       const hmath_value *running_mean,
+                                                       const hmath_value *running_variance,
+                                                       const hmath_value *batches_seen,
+                                                       hmath_value **out);
+HMATH_CALL hmath_neural_layers_running_mean(hmath_context *ctx, const hmath_value *state,
+                                            hmath_value **out);
+HMATH_CALL hmath_neural_layers_running_variance(hmath_context *ctx, const hmath_value *state,
+                                                hmath_value **out);
+HMATH_CALL hmath_neural_layers_batches_seen(hmath_context *ctx, const hmath_value *state,
+                                            hmath_value **out);
+
+/* ---- rows of tables ---- */
+
+/**
+ * out[i] = weights[indices[i]], rows in the order asked for.
+ * @param weights  Tensor [vocabulary, features]
+ * @param indices  [Int], each in 0 ... vocabulary-1
+ * @param out      Tensor [length of indices, features]
+ * MathErrors: DimensionMismatch (weights of another rank), NonFinite, IndexOutOfBounds
+ */
+HMATH_CALL hmath_neural_layers_embedding(hmath_context *ctx, const hmath_value *weights,
+                                         const hmath_value *indices, hmath_value **out);
+
+/**
+ * KVCache (282): keys and values of past positions, immutable. Memory grows with what is held, not with
+ * the capacity.
+ * @param capacity, key_dimensions, value_dimensions  Int >= 1: rows at most, and the widths of rows
+ * MathErrors: DomainError
+ */
+HMATH_CALL hmath_neural_layers_empty_cache(hmath_context *ctx, const hmath_value *capacity,
+                                           const hmath_value *key_dimensions,
+                                           const hmath_value *value_dimensions, hmath_value **out);
+
+/**
+ * A new cache with more rows; `cache` still shows its own. Versions share memory: appending to the
+ * newest one costs the new rows, appending a second time to an older one copies what it shows.
+ * @param key    Tensor [rows, key_dimensions]; no rows are fine
+ * @param value  Tensor [rows, value_dimensions]
+ * MathErrors: DimensionMismatch (rank, width, unequal rows, or more rows than the capacity leaves room
+ * for), NonFinite
+ */
+HMATH_CALL hmath_neural_layers_append_cache(hmath_context *ctx, const hmath_value *cache,
+                                            const hmath_value *key, const hmath_value *value,
+                                            hmath_value **out);
+
+/** (keys, values): Tensors [length, key_dimensions] and [length, value_dimensions]; copies nothing. */
+HMATH_CALL hmath_neural_layers_cache_values(hmath_context *ctx, const hmath_value *cache,
+                                            hmath_value **out);
+
+/* ---- positions ---- */
+
+/**
+ * allowed[i][j] = (j <= i + offset): query i stands at position offset + i behind a cached prefix and
+ * sees the keys up to its own.
+ * @param queries, keys, offset  Int >= 0
+ * @param out                    [[Bool]] of `queries` rows
+ * MathErrors: DomainError
+ */
+HMATH_CALL hmath_neural_layers_causal_mask(hmath_context *ctx, const hmath_value *queries,
+                                           const hmath_value *keys, const hmath_value *offset,
+                                           hmath_value **out);
+
+/**
+ * bias[i][j] = -slope * |(i + offset) - j| (Press, Smith and Lewis 2022): symmetric; combine it with a
+ * causal mask where the future must stay unseen.
+ * @param slope                  Double >= 0
+ * @param queries, keys, offset  Int >= 0
+ * @param out                    [[Double]] of `queries` rows
+ * MathErrors: NonFinite, DomainError, Overflow
+ */
+HMATH_CALL hmath_neural_layers_alibi_bias(hmath_context *ctx, const hmath_value *slope,
+                                          const hmath_value *queries, const hmath_value *keys,
+                                          const hmath_value *offset, hmath_value **out);
+
+/* ---------------------------------------------------------------- end of Layers */
+
+/* ================================================================ Precision
+ *
+ * Eight-bit integers, sixteen-bit floating point, and what training with them needs. A quantized tensor
+ * stands for x = scale * (q - zero) with q in -128 ... 127 (Jacob et al., "Quantization and Training of
+ * Neural Networks for Efficient Integer-Arithmetic-Only Inference", CVPR 2018). rne is rounding to
+ * nearest, ties to even.
+ *
+ * Every function returns HMATH_BAD_ARGUMENT for a NULL (other than a Maybe) or released argument,
+ * HMATH_BUSY, HMATH_NO_MEMORY, and HMATH_CHECKED with TypeMismatch for an argument of another kind;
+ * what else it may return stands with it.
+ */
+
+/** The scheme with scale = max|x| / 127, zero point 0 and q in -127 ... 127. */
+HMATH_CALL hmath_neural_precision_symmetric_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * The scheme with lo = min(0, min x), hi = max(0, max x), scale = hi/255 - lo/255,
+ * zero = clamp(rne(-128 - lo/scale), -128, 127) and q in -128 ... 127.
+ */
+HMATH_CALL hmath_neural_precision_asymmetric_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * q = clamp(rne(x / scale) + zero), calibrated over the whole tensor or over each slice along an axis.
+ * All-zero data has scale 1 and zero point 0; a scale that would underflow is the smallest positive double.
+ * @param scheme  Quantization
+ * @param axis    Maybe Int: 0 ... rank - 1, or NULL for one calibration of all
+ * @param input   Tensor of any rank, at least one element, finite
+ * @param out     QuantizedTensor of the same shape
+ * @return HMATH_CHECKED: IndexOutOfBounds (axis), EmptyInput, NonFinite (input)
+ */
+HMATH_CALL hmath_neural_precision_quantize(hmath_context *ctx, const hmath_value *scheme,
+                                           const hmath_value *axis, const hmath_value *input,
+                                           hmath_value **out);
+
+/**
+ * scale * (q - zero), rounded once, as a Tensor.
+ * @return HMATH_CHECKED: Overflow. Data near the largest double can get there, since q is rounded.
+ */
+HMATH_CALL hmath_neural_precision_dequantize(hmath_context *ctx, const hmath_value *quantized,
+                                             hmath_value **out);
+
+/** The integers q as [Int8], row-major; shared, not copied. */
+HMATH_CALL hmath_neural_precision_quantized_values(hmath_context *ctx, const hmath_value *quantized,
+                                                   hmath_value **out);
+
+/** The scales as [Double]: one for each slice along the axis, or one for all. */
+HMATH_CALL hmath_neural_precision_quantization_scales(hmath_context *ctx, const hmath_value *quantized,
+                                                      hmath_value **out);
+
+/** The zero points as [Int], like the scales. */
+HMATH_CALL hmath_neural_precision_quantization_zero_points(hmath_context *ctx,
+                                                           const hmath_value *quantized,
+                                                           hmath_value **out);
+
+/** A LossScaler as it is given; the operations that use it check it. Double, Int, Int. */
+HMATH_CALL hmath_neural_precision_loss_scaler_create(hmath_context *ctx, const hmath_value *scale,
+                                                     const hmath_value *growth_interval,
+                                                     const hmath_value *finite_steps, hmath_value **out);
+
+/** The fields of a LossScaler: Double, Int, Int. */
+HMATH_CALL hmath_neural_precision_loss_scale(hmath_context *ctx, const hmath_value *state,
+                                             hmath_value **out);
+HMATH_CALL hmath_neural_precision_scale_growth_interval(hmath_context *ctx, const hmath_value *state,
+                                                        hmath_value **out);
+HMATH_CALL hmath_neural_precision_finite_steps(hmath_context *ctx, const hmath_value *state,
+                                               hmath_value **out);
+
+/**
+ * LossScaler(scale, growth_interval, 0).
+ * @param scale            Double, finite, > 0
+ * @param growth_interval  Int, >= 1
+ * @return HMATH_CHECKED: NonFinite, DomainError
+ */
+HMATH_CALL hmath_neural_precision_initial_loss_scaler(hmath_context *ctx, const hmath_value *scale,
+                                                      const hmath_value *growth_interval,
+                                                      hmath_value **out);
+
+/**
+ * loss * scale.
+ * @param loss  Double, finite
+ * @return HMATH_CHECKED: NonFinite, DomainError (state.scale), Overflow
+ */
+HMATH_CALL hmath_neural_precision_scale_loss(hmath_context *ctx, const hmath_value *state,
+                                             const hmath_value *loss, hmath_value **out);
+
+/**
+ * (True, gradients / scale), or (False, []) where a gradient or a quotient is not finite: then skip the
+ * whole update. The one operation that takes non-finite elements, since telling of them is its purpose.
+ * @param gradients  [Double], any length; a rank-1 tensor gives a tensor
+ * @param out        Tuple of Bool and [Double]
+ * @return HMATH_CHECKED: NonFinite, DomainError (state.scale), DimensionMismatch (a tensor of other rank)
+ */
+HMATH_CALL hmath_neural_precision_unscale_gradients(hmath_context *ctx, const hmath_value *state,
+                                                    const hmath_value *gradients, hmath_value **out);
+
+/**
+ * The LossScaler after one step (Micikevicius et al., "Mixed Precision Training", ICLR 2018). After an
+ * overflow (finite is False): half the scale, but no less than the smallest normal double, and
+ * finite_steps 0. Else finite_steps + 1; where that reaches growth_interval the scale doubles, unless
+ * that exceeds 2^24, and finite_steps is 0 again.
+ * @return HMATH_CHECKED: NonFinite, DomainError (state.scale, state.growth_interval, state.finite_steps)
+ */
+HMATH_CALL hmath_neural_precision_update_loss_scaler(hmath_context *ctx, const hmath_value *finite,
+                                                     const hmath_value *state, hmath_value **out);
+
+/**
+ * sqrt(sum g^2), safe from overflow and underflow on the way; 0 for an empty list.
+ * @param gradient  [Double], finite
+ * @return HMATH_CHECKED: DimensionMismatch (a tensor of rank other than 1), NonFinite, Overflow
+ */
+HMATH_CALL hmath_neural_precision_gradient_norm(hmath_context *ctx, const hmath_value *gradient,
+                                                hmath_value **out);
+
+/**
+ * The gradient itself where its norm is at most `maximum`, else (g / norm) * maximum (Pascanu, Mikolov,
+ * Bengio, "On the difficulty of training recurrent neural networks", ICML 2013); also where the norm is
+ * no double or maximum / norm would underflow.
+ * @param maximum   Double, finite, > 0
+ * @param gradient  [Double], finite; a rank-1 tensor gives a tensor
+ * @return HMATH_CHECKED: NonFinite, DomainError (maximum), DimensionMismatch, NonFinite (gradient)
+ */
+HMATH_CALL hmath_neural_precision_clip_gradients(hmath_context *ctx, const hmath_value *maximum,
+                                                 const hmath_value *gradient, hmath_value **out);
+
+/** Schemes as numbers, for hmath_quantized_tensor_create and hmath_quantized_tensor_get. */
+enum { HMATH_QUANTIZATION_SYMMETRIC = 1, HMATH_QUANTIZATION_ASYMMETRIC = 2 };
+
+/**
+ * A QuantizedTensor from its parts (natural C types), copied and checked: how stored ones come back.
+ * @param scheme       HMATH_QUANTIZATION_...
+ * @param axis         0 ... rank - 1, or -1 for one calibration of all
+ * @param values       as many as the shape has elements, at least one
+ * @param scales       one for each slice along the axis (or one): finite, > 0
+ * @param zero_points  likewise: -128 ... 127, all 0 for the symmetric scheme
+ * @return HMATH_CHECKED: DomainError (scheme, shape), IndexOutOfBounds (axis), DimensionMismatch (shape: rank
+ *         over 8), EmptyInput (values), NonFinite, DomainError (scales), DomainError (zero_points)
+ */
+HMATH_CALL hmath_quantized_tensor_create(hmath_context *ctx, int32_t scheme, int64_t axis, int32_t rank,
+                                         const int64_t *shape, const int8_t *values,
+                                         const double *scales, const int64_t *zero_points,
+                                         hmath_value **out);
+
+/** Scheme, axis (-1: none), rank and shape (borrowed) of a QuantizedTensor; each pointer may be NULL. */
+HMATH_CALL hmath_quantized_tensor_get(const hmath_value *v, int32_t *scheme, int64_t *axis, int32_t *rank,
+                                      const int64_t **shape);
+
+/* ---------------------------------------------------------------- end of Precision */
+
+/* ================================================================ Metrics */
+
+/* ---------------------------------------------------------------- end of Metrics */
+
 #if defined(__cplusplus) && !defined(HMATH_CDEF)
 }
 #endif

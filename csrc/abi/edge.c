@@ -166,3 +166,31 @@ hm_status hm_arg_bool_rows(hm_context *ctx, const char *name, const hm_value *v,
     out->ragged = found.ragged;
     return HMATH_OK;
 }
+
+/* ------------------------------------------------- tuples of results */
+
+static hm_status publish(hm_context *ctx, hm_value *const *items, size_t n, hm_value **out)
+{
+    hm_tuple *tuple = NULL;
+    hm_status st = hm_tuple_take(ctx, items, n, &tuple);
+    if (st == HMATH_OK) {
+        *out = &tuple->base;
+        return st;
+    }
+    for (size_t i = 0; i < n; i++)
+        hm_release(items[i]);
+    return st;
+}
+
+hm_status hm_publish_pair(hm_context *ctx, hm_value *first, hm_value *second, hm_value **out)
+{
+    hm_value *const items[] = {first, second};
+    return publish(ctx, items, 2, out);
+}
+
+hm_status hm_publish_triple(hm_context *ctx, hm_value *first, hm_value *second, hm_value *third,
+                            hm_value **out)
+{
+    hm_value *const items[] = {first, second, third};
+    return publish(ctx, items, 3, out);
+}

@@ -58,4 +58,9 @@ hm_status hm_arg_ints(hm_context *ctx, const char *name, const hm_value *v, hm_i
 hm_status hm_arg_bools(hm_context *ctx, const char *name, const hm_value *v, hm_bools *out);
 hm_status hm_arg_bool_rows(hm_context *ctx, const char *name, const hm_value *v, hm_bool_rows *out);
 
+/* Publish a tuple of two or three results; their references are used up, on failure too. */
+hm_status hm_publish_pair(hm_context *ctx, hm_value *first, hm_value *second, hm_value **out);
+hm_status hm_publish_triple(hm_context *ctx, hm_value *first, hm_value *second, hm_value *third,
+                            hm_value **out);
+
 #endif

@@ -104,6 +104,18 @@ hm_status hm_tensor_share(hm_context *ctx, const hm_tensor *tensor, int64_t offs
     return HMATH_OK;
 }
 
+hm_status hm_tensor_over(hm_context *ctx, hm_buffer *buffer, const hm_shape *shape, hm_tensor **out)
+{
+    hm_tensor *tensor = NULL;
+    hm_status st = create_header(ctx, &double_class, shape, &tensor);
+    if (st != HMATH_OK)
+        return st;
+    tensor->buffer = hm_buffer_retain(buffer);
+    tensor->data = buffer->data;
+    *out = tensor;
+    return HMATH_OK;
+}
+
 const hm_tensor *hm_tensor_from_value(const hm_value *v)
 {
     return hm_value_is(v, HMATH_KIND_TENSOR_DOUBLE) ? (const hm_tensor *)v : NULL;

@@ -34,6 +34,10 @@ hm_status hm_tensor_adopt(hm_context *ctx, const hm_shape *shape, double *data,
 hm_status hm_tensor_share(hm_context *ctx, const hm_tensor *tensor, int64_t offset,
                           const hm_shape *shape, hm_tensor **out);
 
+/* The first elements of a buffer of doubles, which the tensor retains. */
+hm_status hm_tensor_over(hm_context *ctx, hm_buffer *buffer, const hm_shape *shape,
+                         hm_tensor **out);
+
 /* v as a Double (Float) tensor, or NULL. */
 const hm_tensor *hm_tensor_from_value(const hm_value *v);
 const hm_tensor *hm_tensor_float_from_value(const hm_value *v);

@@ -4,6 +4,7 @@
 #include "hmath.h"
 
 /* families, alphabetically: extern const hm_FAMILY_kernels HM_K(FAMILY); */
+extern const hm_quantize_kernels HM_K(quantize);
 extern const hm_reduce_kernels HM_K(reduce);
 extern const hm_contract_kernels HM_K(contract);
 
@@ -16,6 +17,7 @@ extern const hm_kernels HM_TABLE;
 const hm_kernels HM_TABLE = {
     .isa = HM_PASTE(ISA_NUMBER, HM_ISA),
     .name = HM_STRING(HM_ISA),
+    .quantize = &HM_K(quantize),
     .reduce = &HM_K(reduce),
     .contract = &HM_K(contract),
 };

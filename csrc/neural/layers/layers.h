@@ -1,0 +1,23 @@
+/*
+ * The layers without a graph, a concept a file. Each function checks its arguments in the order of
+ * the public header, computes, and writes *out last, on success only. Arguments' kinds have been
+ * checked at the edge; the names in failures are the Python parameters'.
+ */
+#ifndef HM_LAYERS_H
+#define HM_LAYERS_H
+
+#include "neural/layers/record.h"
+#include "tensor/tensor.h"
+#include "tensor/view.h"
+
+/* embedding.c */
+hm_status hm_embedding(hm_context *ctx, const hm_tensor *weights, const hm_ints *indices,
+                       hm_tensor **out);
+
+/* position.c: rows of Bool, rows of Double */
+hm_status hm_causal_mask(hm_context *ctx, int64_t queries, int64_t keys, int64_t offset,
+                         hm_list **out);
+hm_status hm_alibi_bias(hm_context *ctx, double slope, int64_t queries, int64_t keys,
+                        int64_t offset, hm_list **out);
+
+#endif

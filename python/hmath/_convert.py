@@ -1,0 +1,390 @@
+"""From Python's objects to arguments: tuples that describe a Value to the bridge (see ``_bridge.h``).
+
+The fields of a tuple are those of a ``bridge_argument``: form, number, data, length, columns, shape, as
+far as the form needs them. Data in NumPy arrays and ``array.array`` is lent, not copied. No converter
+computes anything, and none imports NumPy: who has an array to pass has imported it already.
+
+Raised here: TypeMismatch where a kind is wrong, Overflow where an integer has no 64-bit form, ValueError
+where an owner is closed. All other checks are the library's.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ._call import Argument, make
+from ._failure import closed, overflow, type_mismatch
+from ._hmath import ffi, lib
+
+NONE: Argument = (lib.BRIDGE_NONE,)
+
+_VALUE = lib.BRIDGE_VALUE
+_DOUBLE = lib.BRIDGE_DOUBLE
+_INT = lib.BRIDGE_INT
+_BOOL = lib.BRIDGE_BOOL
+_DOUBLES = lib.BRIDGE_DOUBLES
+_INTS = lib.BRIDGE_INTS
+_BOOLS = lib.BRIDGE_BOOLS
+_VALUES = lib.BRIDGE_VALUES
+_DOUBLE_ROWS = lib.BRIDGE_DOUBLE_ROWS
+_INT_ROWS = lib.BRIDGE_INT_ROWS
+_BOOL_ROWS = lib.BRIDGE_BOOL_ROWS
+_TENSOR = lib.BRIDGE_TENSOR
+
+_NULL = ffi.NULL
+_new = ffi.new
+_from_buffer = ffi.from_buffer
+_DOUBLE_ARRAY = ffi.typeof("double[]")
+_INT_ARRAY = ffi.typeof("int64_t[]")
+_BOOL_ARRAY = ffi.typeof("uint8_t[]")
+_HANDLE_ARRAY = ffi.typeof("hmath_value *[]")
+
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+_TEXT = (str, bytes, bytearray)
+# Kinds of elements that need no look of their own. A bool is an int to Python, but its type is not int.
+_NUMBERS, _INTEGERS, _BOOLEANS = {float, int}, {int}, {bool}
+
+# cffi keeps what an array lies in alive, not what its pointers point at.
+_kept_alive: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+
+
+# ---------------------------------------------------------------- objects of the library
+
+
+def value(x: Any, argument: str, expected: str) -> Argument:
+    """A selector or an owned handle. Whether it is of the kind `expected` names, the library checks."""
+    try:
+        handle = x._handle
+    except AttributeError:
+        raise type_mismatch(argument, expected, x) from None
+    if handle is None:
+        raise closed(argument)
+    return (_VALUE, 0.0, handle)
+
+
+def maybe(converter: Callable[..., Argument], x: Any, *details: Any) -> Argument:
+    """A Maybe: None, or what the converter takes."""
+    return NONE if x is None else converter(x, *details)
+
+
+# ---------------------------------------------------------------- scalars
+
+
+def double(x: Any, argument: str) -> Argument:
+    """A Double: what has ``__float__`` or ``__index__``, but no bool and no text."""
+    return (_DOUBLE, x if type(x) is float else _float(x, argument))
+
+
+def integer(x: Any, argument: str) -> Argument:
+    """An Int: what has ``__index__``, but no bool; 64 bits."""
+    return (_INT, 0.0, _NULL, _int(x, argument))
+
+
+def boolean(x: Any, argument: str) -> Argument:
+    """A Bool: a bool or a NumPy bool."""
+    return (_BOOL, 0.0, _NULL, _bool(x, argument))
+
+
+# `index` is the position in the sequence `argument`, where x is an element of one.
+
+
+def _float(x: Any, argument: str, index: int | None = None) -> float:
+    cls = type(x)
+    if cls is not float and cls is not int:
+        number = hasattr(cls, "__float__") or hasattr(cls, "__index__")
+        if not number or isinstance(x, bool) or _is_numpy_bool(x) or getattr(x, "ndim", False):
+            raise type_mismatch(argument, "Double", x, index)
+    try:
+        return float(x)
+    except OverflowError:
+        raise overflow(argument, index) from None
+    except TypeError:
+        raise type_mismatch(argument, "Double", x, index) from None
+
+
+def _int(x: Any, argument: str, index: int | None = None) -> int:
+    if type(x) is not int:
+        if isinstance(x, bool) or _is_numpy_bool(x) or not hasattr(type(x), "__index__"):
+            raise type_mismatch(argument, "Int", x, index)
+        try:
+            x = x.__index__()
+        except TypeError:  # a NumPy array that is no integer scalar
+            raise type_mismatch(argument, "Int", x, index) from None
+    if not _INT_MIN <= x <= _INT_MAX:
+        raise overflow(argument, index)
+    return x  # type: ignore[no-any-return]
+
+
+def _bool(x: Any, argument: str, index: int | None = None) -> bool:
+    if x is True or x is False:
+        return x
+    if _is_numpy_bool(x):
+        return bool(x)
+    raise type_mismatch(argument, "Bool", x, index)
+
+
+# ---------------------------------------------------------------- lists of numbers
+
+
+def doubles(x: Any, argument: str) -> Argument:
+    """A [Double]: a sequence of numbers, an array of float64, or a Tensor."""
+    cls = type(x)
+    if cls is list or cls is tuple:
+        return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
+    array_like = _lend(x, argument, "List of Double")
+    if array_like is not None:
+        return array_like
+    x = _sequence(x, argument, "List of Double")
+    return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
+
+
+def integers(x: Any, argument: str) -> Argument:
+    """An [Int]: a sequence of integers or an array of them, of any width."""
+    cls = type(x)
+    if cls is not list and cls is not tuple:
+        if hasattr(x, "_handle"):
+            return value(x, argument, "List of Int")
+        numpy_array = _numpy_array(x)
+        if numpy_array is not None:
+            return _numpy_integers(numpy_array, argument)
+        if cls is array and x.typecode in "fd":
+            raise type_mismatch(argument, "List of Int", x)
+        x = _sequence(x, argument, "List of Int")
+    return (_INTS, 0.0, _int_array(x, argument), len(x))
+
+
+def booleans(x: Any, argument: str) -> Argument:
+    """A [Bool]: a sequence of bools or a NumPy array of them."""
+    if hasattr(x, "_handle"):
+        return value(x, argument, "List of Bool")
+    numpy_array = _numpy_array(x)
+    if numpy_array is not None:
+        if numpy_array.dtype.char != "?" or numpy_array.ndim != 1:
+            raise type_mismatch(argument, "List of Bool", x)
+        data = _contiguous(numpy_array)
+        return (_BOOLS, 0.0, _from_buffer(_BOOL_ARRAY, data), len(data))
+    x = _sequence(x, argument, "List of Bool")
+    return (_BOOLS, 0.0, _bool_array(x, argument), len(x))
+
+
+def labels(x: Any, argument: str) -> Argument:
+    """Binary labels: a [Bool], or an [Int] or [Double] whose elements are exactly 0 or 1."""
+    if hasattr(x, "_handle"):
+        return value(x, argument, "List of Bool")
+    numpy_array = _numpy_array(x)
+    if numpy_array is not None:
+        kind = numpy_array.dtype.kind
+        converter = booleans if kind == "b" else integers if kind in "iu" else doubles
+        return converter(x, argument)
+    x = _sequence(x, argument, "List of Bool")
+    kinds = set(map(type, x))
+    converter = doubles if float in kinds else integers if int in kinds else booleans
+    return converter(x, argument)
+
+
+# ---------------------------------------------------------------- lists of rows
+
+
+def double_rows(x: Any, argument: str) -> Argument:
+    """A [[Double]]: a sequence of sequences of numbers, an array of rank 2, or a Tensor of rank 2."""
+    if not isinstance(x, (list, tuple)):
+        array_like = _lend(x, argument, "List of lists of Double")
+        if array_like is not None:
+            return array_like
+    return _rows(x, argument, "List of lists of Double", doubles, _double_array, _DOUBLE_ROWS)
+
+
+def boolean_rows(x: Any, argument: str) -> Argument:
+    """A [[Bool]]: a sequence of sequences of bools, or a NumPy array of bools of rank 2."""
+    numpy_array = _numpy_array(x)
+    if numpy_array is not None:
+        if numpy_array.dtype.char != "?" or numpy_array.ndim != 2:
+            raise type_mismatch(argument, "List of lists of Bool", x)
+        data = _contiguous(numpy_array)
+        return (_BOOL_ROWS, 0.0, _from_buffer(_BOOL_ARRAY, data), *data.shape)
+    if hasattr(x, "_handle"):
+        return value(x, argument, "List of lists of Bool")
+    return _rows(x, argument, "List of lists of Bool", booleans, _bool_array, _BOOL_ROWS)
+
+
+def integer_rows(x: Any, argument: str) -> Argument:
+    """An [[Int]]: a sequence of sequences of integers, or a NumPy array of integers of rank 2."""
+    numpy_array = _numpy_array(x)
+    if numpy_array is not None and numpy_array.dtype.kind in "iu" and numpy_array.ndim == 2:
+        x = numpy_array.tolist()
+    elif numpy_array is not None or hasattr(x, "_handle"):
+        raise type_mismatch(argument, "List of lists of Int", x)
+    return _rows(x, argument, "List of lists of Int", integers, _int_array, _INT_ROWS)
+
+
+def _rows(
+    x: Any,
+    argument: str,
+    expected: str,
+    row_converter: Callable[[Any, str], Argument],
+    packed: Callable[[Any, str], Any],
+    form: int,
+) -> Argument:
+    rows = _sequence(x, argument, expected)
+    plain = all(type(row) is list or type(row) is tuple for row in rows)
+    columns = len(rows[0]) if rows and plain else 0
+    if plain and all(len(row) == columns for row in rows):
+        return (form, 0.0, packed([x for row in rows for x in row], argument), len(rows), columns)
+    # Rows of arrays or Tensors, or ragged ones, which the library refuses in its documented order. (An
+    # array that is a row is copied: bridge_make keeps nothing that was lent.)
+    return _handles([make(_as_list(row_converter(row, argument))) for row in rows])
+
+
+def _as_list(argument: Argument) -> Argument:
+    """A row lent as a tensor of rank 1, as a list: rows are lists."""
+    if argument[0] == _TENSOR and argument[3] == 1:
+        return (_DOUBLES, 0.0, argument[2], argument[5][0])
+    return argument
+
+
+# ---------------------------------------------------------------- lists of handles
+
+
+def values(x: Any, argument: str, element: str) -> Argument:
+    """A list of owned handles, [ADExpr] for example; a single handle stands for itself (an ADTensor)."""
+    if hasattr(x, "_handle"):
+        return value(x, argument, f"List of {element}")
+    items = _sequence(x, argument, f"List of {element}")
+    return _handles([value(item, argument, element)[2] for item in items])
+
+
+def value_rows(x: Any, argument: str, element: str) -> Argument:
+    """A list of lists of owned handles, [[ADExpr]]; a single handle stands for itself."""
+    if hasattr(x, "_handle"):
+        return value(x, argument, f"List of lists of {element}")
+    rows = _sequence(x, argument, f"List of lists of {element}")
+    return _handles([make(values(row, argument, element)) for row in rows])
+
+
+def _handles(handles: list[Any]) -> Argument:
+    array_of_handles = _new(_HANDLE_ARRAY, handles)
+    _kept_alive[array_of_handles] = handles
+    return (_VALUES, 0.0, array_of_handles, len(handles))
+
+
+# ---------------------------------------------------------------- tensors
+
+
+def tensor(x: Any, argument: str) -> Argument:
+    """A Tensor, or a NumPy array of float64, lent for the call. Lists and scalars are refused."""
+    try:
+        handle = x._handle
+    except AttributeError:
+        pass
+    else:
+        if handle is None:
+            raise closed(argument)
+        return (_VALUE, 0.0, handle)
+    numpy_array = _numpy_array(x)
+    if numpy_array is None or numpy_array.dtype.char != "d":
+        raise type_mismatch(argument, "Tensor Double", x)
+    return _lend_numpy(numpy_array)
+
+
+# ---------------------------------------------------------------- lending
+
+
+def _lend(x: Any, argument: str, expected: str) -> Argument | None:
+    """An object that holds doubles in one piece of memory; None where it is no such object."""
+    if hasattr(x, "_handle"):
+        return value(x, argument, expected)
+    numpy_array = _numpy_array(x)
+    if numpy_array is not None:
+        if numpy_array.dtype.char != "d":
+            raise type_mismatch(argument, expected, x)
+        return _lend_numpy(numpy_array)
+    if isinstance(x, (array, memoryview)):
+        view = memoryview(x)
+        if view.format != "d" or view.shape is None:
+            raise type_mismatch(argument, expected, x)
+        # What is not in order in memory is put in order, in a copy.
+        data = view if view.c_contiguous else array("d", view.tobytes())
+        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), view.shape)
+    return None
+
+
+def _lend_numpy(x: Any) -> Argument:
+    data = _contiguous(x)
+    return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), data.shape)
+
+
+def _tensor_argument(data: Any, shape: tuple[int, ...]) -> Argument:
+    return (_TENSOR, 0.0, data, len(shape), 0, _new(_INT_ARRAY, shape))
+
+
+def _numpy_array(x: Any) -> Any:
+    """x where it is a NumPy array, else None. A masked array has elements that are none."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(x, numpy.ndarray) or hasattr(x, "mask"):
+        return None
+    return x
+
+
+def _is_numpy_bool(x: Any) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, numpy.bool_)
+
+
+def _contiguous(x: Any) -> Any:
+    """The array itself where its memory is in order and in the machine's byte order, else a copy."""
+    if x.flags.c_contiguous and x.dtype.isnative:
+        return x
+    return x.astype(x.dtype.newbyteorder("="), order="C")
+
+
+def _numpy_integers(x: Any, argument: str) -> Argument:
+    if x.dtype.kind not in "iu" or x.ndim != 1:
+        raise type_mismatch(argument, "List of Int", x)
+    if x.dtype.char == "Q" or (x.dtype.kind == "u" and x.dtype.itemsize == 8):
+        return integers(x.tolist(), argument)  # may hold what 64 signed bits cannot
+    data = _contiguous(x if x.dtype.itemsize == 8 else x.astype("int64"))
+    return (_INTS, 0.0, _from_buffer(_INT_ARRAY, data), len(data))
+
+
+# ---------------------------------------------------------------- sequences, element by element
+
+
+def _sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
+    """x as a sequence that can be walked twice.
+
+    Text, mappings and arrays of other libraries are none: the last would be widened in silence.
+    """
+    if isinstance(x, (list, tuple)):
+        return x
+    sized = hasattr(x, "__len__") and hasattr(x, "__getitem__")
+    if not sized or isinstance(x, _TEXT) or hasattr(x, "keys") or hasattr(x, "dtype"):
+        raise type_mismatch(argument, expected, x)
+    return list(x)
+
+
+def _double_array(x: Sequence[Any], argument: str) -> Any:
+    if set(map(type, x)) <= _NUMBERS:
+        try:
+            return _new(_DOUBLE_ARRAY, x)
+        except OverflowError:
+            pass  # an int too large for a double: found below
+    return _new(_DOUBLE_ARRAY, [_float(item, argument, i) for i, item in enumerate(x)])
+
+
+def _int_array(x: Sequence[Any], argument: str) -> Any:
+    if set(map(type, x)) <= _INTEGERS:
+        try:
+            return _new(_INT_ARRAY, x)
+        except OverflowError:
+            pass
+    return _new(_INT_ARRAY, [_int(item, argument, i) for i, item in enumerate(x)])
+
+
+def _bool_array(x: Sequence[Any], argument: str) -> Any:
+    if set(map(type, x)) <= _BOOLEANS:
+        return _new(_BOOL_ARRAY, x)
+    return _new(_BOOL_ARRAY, [_bool(item, argument, i) for i, item in enumerate(x)])

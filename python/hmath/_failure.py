@@ -1,0 +1,124 @@
+"""From a status to an exception, by one table; and the failures that Python notices by itself."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from . import errors
+from ._hmath import ffi, lib
+
+_CONSTRUCTORS: dict[int, type[errors.HMathError]] = {
+    lib.HMATH_DOMAIN_ERROR: errors.DomainError,
+    lib.HMATH_NON_FINITE: errors.NonFinite,
+    lib.HMATH_DIMENSION_MISMATCH: errors.DimensionMismatch,
+    lib.HMATH_EMPTY_INPUT: errors.EmptyInput,
+    lib.HMATH_INDEX_OUT_OF_BOUNDS: errors.IndexOutOfBounds,
+    lib.HMATH_OVERFLOW: errors.Overflow,
+    lib.HMATH_TYPE_MISMATCH: errors.TypeMismatch,
+}
+
+# Which constructors carry `value` as a double; IndexOutOfBounds carries `integer`.
+_HAS_VALUE = (lib.HMATH_DOMAIN_ERROR, lib.HMATH_NON_FINITE)
+
+
+def from_status(status: int, error: Any) -> BaseException:
+    """The exception for a status that is not HMATH_OK; `error` is a ``hmath_error *``, or NULL."""
+    if status == lib.HMATH_CHECKED:
+        return _from_math_error(error)
+    message = _text(error.message) if error else None
+    if status == lib.HMATH_NO_MEMORY:
+        return MemoryError(message or "out of memory")
+    if status == lib.HMATH_BUSY:
+        return RuntimeError(message or "another thread is inside a call with this context")
+    if status == lib.HMATH_CALLBACK:
+        return RuntimeError(message or "a callback reported failure")
+    return ValueError(message or "a null or malformed argument")
+
+
+def _text(pointer: Any) -> str | None:
+    return ffi.string(pointer).decode() if pointer else None
+
+
+def _from_math_error(error: Any) -> errors.HMathError:
+    constructor = error.constructor
+    index_out_of_bounds = constructor == lib.HMATH_INDEX_OUT_OF_BOUNDS
+    value: float | int | None = None
+    if index_out_of_bounds:
+        value = error.integer
+    elif constructor in _HAS_VALUE:
+        # A parameter that is an Int is reported as one.
+        value = error.integer if error.integer and error.integer == error.value else error.value
+    cls = _CONSTRUCTORS[constructor]
+    return cls(
+        errors.MathError(
+            constructor=cls.__name__,
+            operation=_text(error.operation) or "",
+            message=_text(error.message) or "",
+            argument=_text(error.argument),
+            index=error.index if error.index >= 0 else None,
+            value=value,
+            requirement=_text(error.requirement),
+            expected=_text(error.expected),
+            actual=_text(error.actual),
+            bound=error.bound if index_out_of_bounds else None,
+        )
+    )
+
+
+# ---------------------------------------------------------------- noticed in Python
+
+
+def operation() -> str:
+    """The public function that is being called, as messages name it: ``"core.softmax"``.
+
+    Found on the stack: the innermost frame of a public module of this package. Failing is rare, so
+    that functions need not carry their names along on the way that succeeds.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        package, _, module = frame.f_globals.get("__name__", "").rpartition(".")
+        if package == __package__ and not module.startswith("_"):
+            return f"{module.removeprefix('deeplearning_')}.{frame.f_code.co_name.strip('_')}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return __package__
+
+
+def type_mismatch(
+    argument: str, expected: str, actual: object, index: int | None = None
+) -> errors.TypeMismatch:
+    """`actual` is not of the kind that `argument` (or its element) needs."""
+    name, found = operation(), kind_of(actual)
+    message = f"{name}: {_place(argument, index)} is a {found}; required {expected}"
+    return errors.TypeMismatch(
+        errors.MathError(
+            "TypeMismatch",
+            name,
+            message,
+            argument=argument,
+            index=index,
+            expected=expected,
+            actual=found,
+        )
+    )
+
+
+def overflow(argument: str, index: int | None = None) -> errors.Overflow:
+    """An integer that has no 64-bit (or, for a Double, no finite) form."""
+    name = operation()
+    message = f"{name}: {_place(argument, index)} is not representable"
+    return errors.Overflow(errors.MathError("Overflow", name, message))
+
+
+def closed(argument: str) -> ValueError:
+    return ValueError(f"{operation()}: {argument} is closed")
+
+
+def _place(argument: str, index: int | None) -> str:
+    return argument if index is None else f"{argument}[{index}]"
+
+
+def kind_of(x: object) -> str:
+    """The kind of a Python object, as messages name it."""
+    dtype = getattr(x, "dtype", None)
+    return type(x).__name__ if dtype is None else f"{type(x).__name__} of {dtype}"

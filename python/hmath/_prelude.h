@@ -1,0 +1,3 @@
+#include "hmath_deeplearning.h"
+
+#include "_bridge.h"

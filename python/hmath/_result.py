@@ -1,0 +1,185 @@
+"""From a result of the library to a Python object. Each reader takes the result's value over."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast, overload
+
+from ._call import CData, check, context
+from ._hmath import ffi, lib
+from ._owner import Owner, adopt
+from ._typing import ArrayT
+
+Owned = TypeVar("Owned", bound=Owner)
+T = TypeVar("T")
+
+_gc = ffi.gc
+_release = lib.hmath_release
+
+
+# ---------------------------------------------------------------- owners
+
+_OWNERS: dict[int, type[Owner]] = {}
+
+
+def owns(kind: int) -> Callable[[type[Owned]], type[Owned]]:
+    """Class decorator: the owner of values of this kind."""
+
+    def register(cls: type[Owned]) -> type[Owned]:
+        cls.KIND = kind
+        _OWNERS[kind] = cls
+        return cls
+
+    return register
+
+
+def owner(cls: type[Owned], result: CData) -> Owned:
+    """An owned handle of a class that is known beforehand."""
+    return adopt(cls, _gc(result.value, _release))
+
+
+def handle(result: CData) -> CData:
+    """The value itself, owned."""
+    return _gc(result.value, _release)
+
+
+# ---------------------------------------------------------------- plain Python
+
+
+def plain(result: CData, _: type[T]) -> T:
+    """Numbers, bools, strings, lists and tuples of them; owners where a part is no plain data.
+
+    The type is what the wrapper is known to return: ``plain(call(...), list[int])``. It is there for
+    the type checker.
+    """
+    return cast(T, _read(result, _gc(result.value, _release)))
+
+
+def items(result: CData) -> list[CData]:
+    """The parts of a tuple, each a result of its own."""
+    return _items(result, _gc(result.value, _release))
+
+
+def _read(result: CData, value: CData) -> Any:
+    kind = result.kind
+    if kind == lib.HMATH_KIND_DOUBLE:
+        return result.number
+    if kind == lib.HMATH_KIND_INT:
+        return result.length
+    if kind == lib.HMATH_KIND_BOOL:
+        return bool(result.length)
+    if kind == lib.HMATH_KIND_LIST:
+        return _read_list(result, value)
+    if kind == lib.HMATH_KIND_TUPLE:
+        return tuple(_take(item) for item in _items(result, value))
+    if kind == lib.HMATH_KIND_STRING:
+        return ffi.buffer(result.data, result.length)[:].decode()
+    return adopt(_OWNERS[kind], value)
+
+
+def _take(result: CData) -> Any:
+    return _read(result, _gc(result.value, _release))
+
+
+def _items(result: CData, value: CData) -> list[CData]:
+    parts = []
+    for i in range(result.length):
+        part = ffi.new("bridge_result *")
+        check(lib.bridge_item(context(), value, i, part))
+        parts.append(part)
+    return parts
+
+
+_ELEMENTS = {
+    lib.BRIDGE_DOUBLES: ("double *", False),
+    lib.BRIDGE_INTS: ("int64_t *", False),
+    lib.BRIDGE_BOOLS: ("uint8_t *", False),
+    lib.BRIDGE_INT8S: ("int8_t *", False),
+    lib.BRIDGE_DOUBLE_ROWS: ("double *", True),
+    lib.BRIDGE_INT_ROWS: ("int64_t *", True),
+    lib.BRIDGE_BOOL_ROWS: ("uint8_t *", True),
+}
+_BOOL_ELEMENTS = (lib.BRIDGE_BOOLS, lib.BRIDGE_BOOL_ROWS)
+
+
+def _read_list(result: CData, value: CData) -> list[Any]:
+    """A packed list in one go; `value` keeps its memory alive meanwhile."""
+    element = result.element
+    if element == lib.BRIDGE_VALUES:
+        return [_take(item) for item in _items(result, value)]
+    ctype, rows = _ELEMENTS[element]
+    length, columns = result.length, result.columns
+    count = length * columns if rows else length
+    numbers = ffi.unpack(ffi.cast(ctype, result.data), count) if count else []
+    if element in _BOOL_ELEMENTS:
+        numbers = list(map(bool, numbers))
+    if not rows:
+        return numbers
+    return [numbers[i * columns : (i + 1) * columns] for i in range(length)]
+
+
+# ---------------------------------------------------------------- the container of the argument
+
+
+@overload
+def like(result: CData, data: ArrayT) -> ArrayT: ...
+@overload
+def like(result: CData, data: Sequence[float]) -> list[float]: ...
+def like(result: CData, data: Any) -> Any:
+    """A [Double] result in the container of the argument `data`.
+
+    A Tensor gives a Tensor, a NumPy array an array, an ``array.array`` another one, any other sequence a
+    list. So does a Tensor result of an argument that may be an array.
+    """
+    value = _gc(result.value, _release)
+    if result.kind != lib.HMATH_KIND_TENSOR_DOUBLE:
+        return _read(result, value)
+    if isinstance(data, Owner):
+        return adopt(_OWNERS[lib.HMATH_KIND_TENSOR_DOUBLE], value)
+    if isinstance(data, array):
+        return array("d", elements(value))
+    if isinstance(data, memoryview):
+        return elements(value).tolist()
+    return numpy_array(value, writable=True)
+
+
+def elements(value: CData) -> memoryview[float]:
+    """The elements of a Double or Float tensor as flat, read-only memory that keeps the value alive."""
+    bytes_of, typecode = _memory(value)
+    # Without elements there is no memory to look at.
+    view = memoryview(bytes_of if bytes_of is not None else b"").cast("B")
+    return (view.cast("d") if typecode == "d" else view.cast("f")).toreadonly()
+
+
+def numpy_array(value: CData, writable: bool = False) -> Any:
+    """A NumPy array over the tensor's memory, which it keeps alive.
+
+    `writable` is for a value that nothing else can reach: the result of a call that was given arrays.
+    """
+    import numpy
+
+    bytes_of, typecode = _memory(value)
+    if bytes_of is None:
+        return numpy.empty(shape_of(value), typecode)
+    result = numpy.frombuffer(bytes_of, typecode).reshape(shape_of(value))
+    result.flags.writeable = writable
+    return result
+
+
+def shape_of(value: CData) -> tuple[int, ...]:
+    rank = lib.hmath_tensor_rank(value)
+    return tuple(ffi.unpack(lib.hmath_tensor_shape(value), rank)) if rank else ()
+
+
+def _memory(value: CData) -> tuple[Any, str]:
+    """The memory of a tensor's elements, None where it has none, and the type code of one."""
+    if lib.hmath_kind(value) == lib.HMATH_KIND_TENSOR_FLOAT:
+        data, typecode, width = lib.hmath_tensor_float_data(value), "f", 4
+    else:
+        data, typecode, width = lib.hmath_tensor_data(value), "d", 8
+    size = lib.hmath_tensor_size(value) * width
+    if not size:
+        return None, typecode
+    # The destructor is never asked to free anything: its closure is what keeps the value.
+    return ffi.buffer(_gc(ffi.cast("char *", data), lambda _: value), size), typecode

@@ -1,0 +1,66 @@
+"""Selectors: named, immutable choices, with parameters where the choice has some."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeVar
+
+from ._call import call
+from ._convert import double
+from ._hmath import ffi, lib
+
+Self = TypeVar("Self", bound="Selector")
+
+
+class Selector:
+    """Base of the selectors. Compares by name and parameters, pickles by name."""
+
+    __slots__ = ("_handle", "name", "parameters")
+
+    _handle: Any
+    name: str
+    parameters: tuple[float, ...]
+
+    def __repr__(self) -> str:
+        if not self.parameters:
+            return self.name
+        return f"{self.name}({', '.join(map(repr, self.parameters))})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self.name == other.name and self.parameters == other.parameters
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name, self.parameters))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def __copy__(self: Self) -> Self:
+        return self
+
+    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self).__module__, self.name, self.parameters)
+
+
+def selector(cls: type[Self], name: str, c_name: str, **parameters: float) -> Self:
+    """Make a selector through its wrapper; parameters are converted, never validated."""
+    arguments = [double(value, argument) for argument, value in parameters.items()]
+    result = call(c_name, *arguments)
+    self = cls.__new__(cls)
+    set_slot = object.__setattr__
+    set_slot(self, "_handle", ffi.gc(result.value, lib.hmath_release))
+    set_slot(self, "name", name)
+    set_slot(self, "parameters", tuple(number for _, number in arguments))
+    return self
+
+
+def _restore(module: str, name: str, parameters: tuple[float, ...]) -> Any:
+    found: Any = sys.modules[module]
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found(*parameters) if parameters else found
