@@ -1,0 +1,75 @@
+"""Fixtures that several test folders share."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+VECTORS = ROOT / "tests" / "vectors"
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The source tree."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def wrappers() -> list[dict[str, Any]]:
+    """The 135 wrappers of the reference."""
+    return json.loads((VECTORS / "wrappers.json").read_text())["wrappers"]
+
+
+@pytest.fixture(scope="session")
+def not_built() -> set[str]:
+    """Python names of wrappers that do not exist yet: the one list of them."""
+    return set((ROOT / "tests" / "python" / "not_built.txt").read_text().split())
+
+
+@pytest.fixture
+def no_leak() -> Iterator[None]:
+    """The test leaves as many values alive as it found."""
+    import gc
+
+    from hmath._hmath import lib
+
+    gc.collect()
+    before = lib.hmath_live_values()
+    yield
+    gc.collect()
+    assert lib.hmath_live_values() == before
+
+
+@pytest.fixture(scope="session")
+def c_build(request: pytest.FixtureRequest) -> Path:
+    """The C tests, built with assertions; kept from run to run, so that only changes are compiled."""
+    build = request.config.cache.mkdir("c-build")
+    if not (build / "build.ninja").exists():
+        run_meson("setup", str(build), str(ROOT), "--buildtype=debugoptimized", "-Db_ndebug=false")
+    run_meson("compile", "-C", str(build))
+    return build
+
+
+def run_meson(*arguments: str) -> str:
+    """Run meson, with the ninja of this environment; its output is the failure."""
+    scripts = sysconfig.get_path("scripts")
+    environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ.get("PATH", "")}
+    done = subprocess.run(
+        [sys.executable, "-m", "mesonbuild.mesonmain", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        pytest.fail(done.stdout[-8000:], pytrace=False)
+    return done.stdout
