@@ -14,6 +14,7 @@
 /* families, alphabetically: one include and one member each */
 #include "kernels/quantize.h"
 #include "kernels/contract.h"
+#include "kernels/norm.h"
 #include "kernels/reduce.h"
 
 typedef struct hm_kernels {
@@ -21,6 +22,7 @@ typedef struct hm_kernels {
     const char *name;
     const hm_quantize_kernels *quantize;
     const hm_contract_kernels *contract;
+    const hm_norm_kernels *norm;
     const hm_reduce_kernels *reduce;
 } hm_kernels;
 

@@ -223,7 +223,7 @@ static void moments_block(const void *job, int64_t first, int64_t n, hm_partial 
 }
 
 /* Chan, Golub and LeVeque (1979): the moments of two sets make those of their union. */
-static void join_moments(hm_partial *left, const hm_partial *right)
+void hm_join_moments(hm_partial *left, const hm_partial *right)
 {
     const double count = left->of[2] + right->of[2], share = right->of[2] / count;
     const double delta = right->of[0] - left->of[0];
@@ -232,16 +232,32 @@ static void join_moments(hm_partial *left, const hm_partial *right)
     left->of[2] = count;
 }
 
-static const hm_reduction moment_sums = {moments_block, join_moments};
+static const hm_reduction moment_sums = {moments_block, hm_join_moments};
 
-static hm_moments moments_once(const hm_kernels *k, source x, int64_t n)
+static hm_moments moments_once(const hm_context *ctx, const hm_kernels *k, source x, int64_t n)
 {
     if (n <= HM_BLOCK && x.stride == 1 && x.shift == 0)
         return k->reduce->moments(x.first, n);
     const moments_job job = {k, x};
     hm_partial total;
-    hm_reduce_here(&moment_sums, &job, n, &total);
+    if (ctx)
+        hm_reduce(ctx, &moment_sums, &job, n, &total);
+    else
+        hm_reduce_here(&moment_sums, &job, n, &total);
     return (hm_moments){total.of[0], total.of[1]};
+}
+
+hm_moments hm_moments_shifted(const hm_context *ctx, const hm_kernels *k, const double *x,
+                              int64_t n, int shift)
+{
+    return moments_once(ctx, k, (source){x, 1, shift}, n);
+}
+
+double hm_square_sum_shifted(const hm_context *ctx, const hm_kernels *k, const double *x, int64_t n,
+                             int shift)
+{
+    const sum_job job = {k, HM_ROW_SQUARES, {x, 1, shift}, {NULL, 1, 0}};
+    return sum_once(ctx, &job, n);
 }
 
 /*
@@ -256,14 +272,14 @@ static bool moments_stand(double squares) { return isfinite(squares) && squares 
 hm_moments hm_moments_row(const hm_kernels *k, const double *x, int64_t n, int *shift)
 {
     *shift = 0;
-    const hm_moments plain = moments_once(k, (source){x, 1, 0}, n);
+    const hm_moments plain = moments_once(NULL, k, (source){x, 1, 0}, n);
     if (moments_stand(plain.squares))
         return plain;
     const int needed = shift_for(k->reduce->largest_magnitude(x, n));
     if (abs(needed) < HARMLESS_SHIFT)
         return plain;
     *shift = needed;
-    return moments_once(k, (source){x, 1, needed}, n);
+    return moments_once(NULL, k, (source){x, 1, needed}, n);
 }
 
 /* ---- along an axis ---- */
@@ -325,7 +341,7 @@ static void join_column_moments(double *left, const double *right, int64_t colum
     for (int64_t j = 0; j < columns; j++) {
         hm_partial a = {{left[2 * j], left[2 * j + 1], rows_left}};
         const hm_partial b = {{right[2 * j], right[2 * j + 1], rows_right}};
-        join_moments(&a, &b);
+        hm_join_moments(&a, &b);
         left[2 * j] = a.of[0];
         left[2 * j + 1] = a.of[1];
     }
@@ -403,7 +419,7 @@ static void rescue(const axis_task *t, int64_t slab, int64_t column)
         t->out[at] = mean_of(hm_wide_normal(sum_once(NULL, &job, t->extent), -x.shift), t->divisor);
         return;
     }
-    const hm_moments m = moments_once(t->kernels, x, t->extent);
+    const hm_moments m = moments_once(NULL, t->kernels, x, t->extent);
     if (t->out)
         t->out[at] = ldexp(m.mean, -x.shift);
     if (t->variance)
@@ -430,7 +446,7 @@ static void reduce_unit(const axis_task *t, int64_t slab, int64_t at, int64_t co
         const sum_job job = plain_sum_job(t->kernels, HM_ROW_SUM, x, NULL);
         parts[0] = t->extent > 0 ? sum_once(NULL, &job, t->extent) : 0.0;
     } else {
-        const hm_moments m = moments_once(t->kernels, (source){x, 1, 0}, t->extent);
+        const hm_moments m = moments_once(NULL, t->kernels, (source){x, 1, 0}, t->extent);
         parts[0] = m.mean;
         parts[1] = m.squares;
     }

@@ -28,6 +28,9 @@ typedef struct hm_reduction {
 /* Add each of the four numbers: the join of plain sums. */
 void hm_join_sums(hm_partial *left, const hm_partial *right);
 
+/* Join {mean, sum of squared deviations, count}. */
+void hm_join_moments(hm_partial *left, const hm_partial *right);
+
 /* Reduce elements 0 ... n-1, n >= 1: on this thread, or on the context's. The same bits. */
 void hm_reduce_here(const hm_reduction *how, const void *job, int64_t n, hm_partial *out);
 void hm_reduce(const hm_context *ctx, const hm_reduction *how, const void *job, int64_t n,
@@ -54,6 +57,13 @@ hm_wide hm_sum_row_threads(const hm_context *ctx, hm_row_sum of, const double *x
  * sum of squares would leave the range of a double, or come near losing terms below it.
  */
 hm_moments hm_moments_row(const hm_kernels *k, const double *x, int64_t n, int *shift);
+
+/* The same, and the sum of squares, times a power of two of the caller's choice; ctx NULL: on this
+ * thread. */
+hm_moments hm_moments_shifted(const hm_context *ctx, const hm_kernels *k, const double *x,
+                              int64_t n, int shift);
+double hm_square_sum_shifted(const hm_context *ctx, const hm_kernels *k, const double *x, int64_t n,
+                             int shift);
 
 /*
  * Along the middle axis of (outer, extent, inner), on the context's threads: out is (outer, inner).

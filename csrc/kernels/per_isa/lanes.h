@@ -45,6 +45,25 @@ VEC_INLINE void over_lanes(lane_step *step, const vec *constants, const double *
         }
 }
 
+/* Two sets of lanes over one reading of x. */
+VEC_INLINE void over_lanes_twice(lane_step *one, lane_step *other, const vec *constants,
+                                 const double *x, int64_t n, vec first[VEC_PER_CONTRACT],
+                                 vec second[VEC_PER_CONTRACT])
+{
+    int64_t i = 0;
+    for (; i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES)
+#pragma GCC unroll 16
+        for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+            const vec v = vec_load(x + i + k * VEC_WIDTH);
+            first[k] = one(first[k], v, v, constants);
+            second[k] = other(second[k], v, v, constants);
+        }
+    if (i < n) {
+        over_lanes(one, constants, x + i, x + i, n - i, first);
+        over_lanes(other, constants, x + i, x + i, n - i, second);
+    }
+}
+
 /* The same from +0, folded. */
 VEC_INLINE double sum_over_lanes(lane_step *step, const vec *constants, const double *x,
                                  const double *y, int64_t n)

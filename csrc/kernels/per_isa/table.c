@@ -5,6 +5,7 @@
 
 /* families, alphabetically: extern const hm_FAMILY_kernels HM_K(FAMILY); */
 extern const hm_quantize_kernels HM_K(quantize);
+extern const hm_norm_kernels HM_K(norm);
 extern const hm_reduce_kernels HM_K(reduce);
 extern const hm_contract_kernels HM_K(contract);
 
@@ -18,6 +19,7 @@ const hm_kernels HM_TABLE = {
     .isa = HM_PASTE(ISA_NUMBER, HM_ISA),
     .name = HM_STRING(HM_ISA),
     .quantize = &HM_K(quantize),
+    .norm = &HM_K(norm),
     .reduce = &HM_K(reduce),
     .contract = &HM_K(contract),
 };

@@ -1,0 +1,35 @@
+/*
+ * Normalisation of rows and channels, on the reduction kernels' moments (kernels/reduce.h).
+ */
+#ifndef HM_NORM_KERNELS_H
+#define HM_NORM_KERNELS_H
+
+#include <stdint.h>
+
+typedef struct hm_norm_kernels {
+    /*
+     * Rows of 1 <= n <= HM_BLOCK elements, each by its own mean and population variance:
+     * (x - mean) * (1 / sqrt(variance + epsilon)); without the mean, x * (1 / sqrt(mean of x^2 +
+     * epsilon)). They stop at a row whose sums leave the comfortable range, which takes a slower
+     * way (tensor/normalize.h), and return how many rows are done. epsilon > 0.
+     */
+    int64_t (*layer_rows)(const double *x, int64_t rows, int64_t n, double epsilon, double *out);
+    int64_t (*rms_rows)(const double *x, int64_t rows, int64_t n, double epsilon, double *out);
+
+    /* (x - mean) * by, and the same times gamma plus beta, fused. Any n; out may be x. */
+    void (*standardize)(const double *x, int64_t n, double mean, double by, double *out);
+    void (*affine)(const double *x, int64_t n, double mean, double by, double gamma, double beta,
+                   double *out);
+
+    /* The latter with a column's own numbers in each column; rows of x and of out are a stride
+     * apart. */
+    void (*affine_columns)(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                           const double *mean, const double *by, const double *gamma,
+                           const double *beta, double *out);
+} hm_norm_kernels;
+
+/* A sum of squares in here lost nothing to underflow or overflow that could be seen in it. */
+#define HM_COMFORTABLE_LEAST 0x1p-900
+#define HM_COMFORTABLE_MOST 0x1p+1000
+
+#endif

@@ -1,0 +1,385 @@
+/*
+ * The kernels do the rows whose sums are in a comfortable range, which are all of them in ordinary
+ * life. A row that is not goes the slow way: the same formula over the row times a power of two,
+ * with epsilon times its square.
+ */
+#include "tensor/normalize.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/context.h"
+#include "runtime/pool.h"
+
+enum { CHUNK_ELEMENTS = 32768, LONG_ROW = 1 << 17 };
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* How far data of this magnitude must move for its squares to be in range, and epsilon with it. */
+static int shift_with_epsilon(double magnitude, double epsilon)
+{
+    if (magnitude == 0)
+        return 0;
+    const int shift = -ilogb(magnitude);
+    const int most = (900 - ilogb(epsilon)) / 2;
+    return shift < most ? shift : most;
+}
+
+static double moved(double x, int shift)
+{
+    const int half = shift / 2;
+    return x * ldexp(1.0, half) * ldexp(1.0, shift - half);
+}
+
+/* 1/sqrt(variance + epsilon) of data times 2^shift; 0 where nothing deviates and epsilon is out of sight. */
+static double inverse_deviation(double squares, int64_t n, double epsilon, int shift)
+{
+    const double sum = squares / (double)n + ldexp(epsilon, 2 * shift);
+    return sum == 0 ? 0.0 : 1.0 / sqrt(sum);
+}
+
+/* ---- rows ---- */
+
+typedef struct rows_task {
+    const hm_context *ctx;
+    const hm_kernels *kernels;
+    const double *x;
+    int64_t rows, n, rows_per_chunk;
+    double epsilon;
+    double *out;
+    bool centred; /* layer norm; else RMS norm */
+    atomic_bool spoiled;
+} rows_task;
+
+/* Sums of a row times 2^shift, on the context's threads where it is given. */
+static hm_spread row_spread(const rows_task *t, const hm_context *ctx, const double *x, int shift)
+{
+    hm_spread s = {.count = t->n, .shift = shift};
+    if (t->centred) {
+        const hm_moments m = hm_moments_shifted(ctx, t->kernels, x, t->n, shift);
+        s.mean = m.mean;
+        s.squares = m.squares;
+    } else {
+        s.squares = hm_square_sum_shifted(ctx, t->kernels, x, t->n, shift);
+    }
+    return s;
+}
+
+static bool comfortable(double squares, double epsilon)
+{
+    return squares <= HM_COMFORTABLE_MOST &&
+           (squares >= HM_COMFORTABLE_LEAST || epsilon >= HM_COMFORTABLE_LEAST);
+}
+
+/* One row of any length and magnitude; false where it is not finite. */
+static bool any_row(const rows_task *t, const hm_context *ctx, const double *x, double *out)
+{
+    hm_spread s = row_spread(t, ctx, x, 0);
+    if (!comfortable(s.squares, t->epsilon)) {
+        const double magnitude = t->kernels->reduce->largest_magnitude(x, t->n);
+        if (isnan(magnitude))
+            return false;
+        s = row_spread(t, ctx, x, shift_with_epsilon(magnitude, t->epsilon));
+    }
+    const double by = inverse_deviation(s.squares, t->n, t->epsilon, s.shift);
+    if (s.shift == 0) {
+        t->kernels->norm->standardize(x, t->n, s.mean, by, out);
+        return true;
+    }
+    for (int64_t i = 0; i < t->n; i++)
+        out[i] = (moved(x[i], s.shift) - s.mean) * by;
+    return true;
+}
+
+static void rows_chunk(void *task, int64_t chunk)
+{
+    rows_task *t = task;
+    const hm_norm_kernels *k = t->kernels->norm;
+    int64_t row = chunk * t->rows_per_chunk;
+    const int64_t end = least(t->rows, row + t->rows_per_chunk);
+    while (row < end) {
+        if (t->n <= HM_BLOCK)
+            row += (t->centred ? k->layer_rows : k->rms_rows)(t->x + row * t->n, end - row, t->n,
+                                                              t->epsilon, t->out + row * t->n);
+        if (row < end) {
+            if (!any_row(t, NULL, t->x + row * t->n, t->out + row * t->n))
+                atomic_store(&t->spoiled, true);
+            row++;
+        }
+    }
+}
+
+static bool run_rows(rows_task *t)
+{
+    t->kernels = hm_context_kernels(t->ctx);
+    if (t->rows < 8 && t->n >= LONG_ROW) {
+        for (int64_t row = 0; row < t->rows; row++)
+            if (!any_row(t, t->ctx, t->x + row * t->n, t->out + row * t->n))
+                return false;
+        return true;
+    }
+    if (t->rows == 0)
+        return true;
+    t->rows_per_chunk = CHUNK_ELEMENTS / t->n + 1;
+    hm_parallel_for(t->ctx, (t->rows - 1) / t->rows_per_chunk + 1, rows_chunk, t);
+    return !atomic_load(&t->spoiled);
+}
+
+bool hm_layer_rows(const hm_context *ctx, const double *x, int64_t rows, int64_t n, double epsilon,
+                   double *out)
+{
+    rows_task task = {
+        .ctx = ctx, .x = x, .rows = rows, .n = n, .epsilon = epsilon, .out = out, .centred = true};
+    return run_rows(&task);
+}
+
+bool hm_rms_rows(const hm_context *ctx, const double *x, int64_t rows, int64_t n, double epsilon,
+                 double *out)
+{
+    rows_task task = {.ctx = ctx, .x = x, .rows = rows, .n = n, .epsilon = epsilon, .out = out};
+    return run_rows(&task);
+}
+
+/* ---- channels: their elements stand in `batch` segments of `spatial` each ---- */
+
+typedef struct channel_job {
+    const hm_kernels *kernels;
+    const double *x; /* the channel's first element */
+    int64_t channels, spatial;
+    int shift;
+} channel_job;
+
+/* Elements first ... first+n-1 of the channel, gathered unless they lie in one segment. */
+static const double *channel_block(const channel_job *j, int64_t first, int64_t n,
+                                   double room[HM_BLOCK])
+{
+    const int64_t stride = j->channels * j->spatial;
+    int64_t segment = first / j->spatial, offset = first % j->spatial;
+    if (j->shift == 0 && offset + n <= j->spatial)
+        return j->x + segment * stride + offset;
+    for (int64_t done = 0; done < n; segment++, offset = 0) {
+        const int64_t take = least(n - done, j->spatial - offset);
+        memcpy(room + done, j->x + segment * stride + offset, (size_t)take * sizeof *room);
+        done += take;
+    }
+    for (int64_t i = 0; j->shift != 0 && i < n; i++)
+        room[i] = moved(room[i], j->shift);
+    return room;
+}
+
+static void channel_moments(const void *job, int64_t first, int64_t n, hm_partial *out)
+{
+    const channel_job *j = job;
+    double room[HM_BLOCK];
+    const hm_moments m = j->kernels->reduce->moments(channel_block(j, first, n, room), n);
+    *out = (hm_partial){{m.mean, m.squares, (double)n}};
+}
+
+static const hm_reduction channel_reduction = {channel_moments, hm_join_moments};
+
+static double channel_magnitude(const channel_job *j, int64_t count)
+{
+    double most = 0, room[HM_BLOCK];
+    for (int64_t first = 0; first < count; first += HM_BLOCK) {
+        const int64_t n = least(count - first, HM_BLOCK);
+        const double here =
+            j->kernels->reduce->largest_magnitude(channel_block(j, first, n, room), n);
+        most = here > most || isnan(here) ? here : most;
+        if (isnan(most))
+            break;
+    }
+    return most;
+}
+
+static hm_spread channel_spread(channel_job job, int64_t count)
+{
+    hm_partial total;
+    hm_reduce_here(&channel_reduction, &job, count, &total);
+    if (!(total.of[1] <= HM_COMFORTABLE_MOST && total.of[1] >= HM_COMFORTABLE_LEAST)) {
+        const double magnitude = channel_magnitude(&job, count);
+        if (magnitude != 0 && !isnan(magnitude) && abs(ilogb(magnitude)) > 300) {
+            job.shift = -ilogb(magnitude);
+            hm_reduce_here(&channel_reduction, &job, count, &total);
+        }
+    }
+    return (hm_spread){total.of[0], total.of[1], count, job.shift};
+}
+
+typedef struct channels_task {
+    const hm_kernels *kernels;
+    const double *x;
+    int64_t batch, channels, spatial, channels_per_chunk;
+    hm_spread *spreads;
+} channels_task;
+
+static void spreads_chunk(void *task, int64_t chunk)
+{
+    const channels_task *t = task;
+    int64_t c = chunk * t->channels_per_chunk;
+    const int64_t end = least(t->channels, c + t->channels_per_chunk);
+    hm_moments columns[64];
+    if (t->spatial == 1 && t->batch <= HM_BLOCK) /* channels are columns: several at a time */
+        t->kernels->reduce->column_moments(t->x + c, t->batch, t->channels, end - c, columns);
+    for (int64_t first = c; c < end; c++) {
+        const channel_job job = {t->kernels, t->x + c * t->spatial, t->channels, t->spatial, 0};
+        if (t->spatial == 1 && t->batch <= HM_BLOCK) {
+            const hm_moments *m = &columns[c - first];
+            t->spreads[c] = (hm_spread){m->mean, m->squares, t->batch, 0};
+            if (m->squares <= HM_COMFORTABLE_MOST && m->squares >= HM_COMFORTABLE_LEAST)
+                continue;
+        }
+        t->spreads[c] = channel_spread(job, t->batch * t->spatial);
+    }
+}
+
+void hm_channel_spreads(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
+                        int64_t spatial, hm_spread *out)
+{
+    if (channels == 0)
+        return;
+    channels_task task = {.kernels = hm_context_kernels(ctx),
+                          .x = x,
+                          .batch = batch,
+                          .channels = channels,
+                          .spatial = spatial,
+                          .spreads = out};
+    task.channels_per_chunk = least(64, CHUNK_ELEMENTS / (batch * spatial) + 1);
+    hm_parallel_for(ctx, (channels - 1) / task.channels_per_chunk + 1, spreads_chunk, &task);
+}
+
+double hm_spread_mean(const hm_spread *s) { return ldexp(s->mean, -s->shift); }
+
+double hm_spread_variance(const hm_spread *s, double divisor)
+{
+    return hm_wide_round(hm_wide_normal(s->squares / divisor, -2 * (int64_t)s->shift));
+}
+
+hm_standard hm_standard_of_spread(const hm_spread *s, double epsilon)
+{
+    const int most = (900 - ilogb(epsilon)) / 2;
+    const int shift = s->shift < most ? s->shift : most, back = shift - s->shift;
+    return (hm_standard){ldexp(s->mean, back),
+                         inverse_deviation(ldexp(s->squares, 2 * back), s->count, epsilon, shift),
+                         shift};
+}
+
+hm_standard hm_standard_of(double mean, double variance, double epsilon)
+{
+    const double sum = variance + epsilon;
+    if (isfinite(sum))
+        return (hm_standard){mean, 1.0 / sqrt(sum), 0};
+    return (hm_standard){mean, 0.5 / sqrt(0.25 * variance + 0.25 * epsilon), 0};
+}
+
+/* ---- what the statistics are for ---- */
+
+enum { PANEL = 64 };
+
+typedef struct affine_task {
+    const hm_kernels *kernels;
+    const double *x;
+    int64_t batch, channels, spatial, panels, per_chunk;
+    const hm_standard *standard;
+    const double *gamma, *beta;
+    double *out;
+} affine_task;
+
+static double affine_element(double x, hm_standard s, double gamma, double beta)
+{
+    return fma((moved(x, s.shift) - s.mean) * s.by, gamma, beta);
+}
+
+/* A difference may overflow where the result does not: then everything again, smaller. */
+static hm_standard smaller(hm_standard s)
+{
+    return (hm_standard){s.mean * 0x1p-8, s.by * 0x1p8, s.shift - 8};
+}
+
+/* Segments: channel c of batch element i is contiguous. */
+static void affine_segment(const affine_task *t, int64_t unit)
+{
+    const int64_t c = unit % t->channels, n = t->spatial;
+    const double *x = t->x + unit * n;
+    double *out = t->out + unit * n;
+    const hm_standard s = t->standard[c];
+    if (s.shift == 0) {
+        t->kernels->norm->affine(x, n, s.mean, s.by, t->gamma[c], t->beta[c], out);
+        if (!isnan(t->kernels->reduce->largest_magnitude(out, n)))
+            return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = affine_element(x[i], s, t->gamma[c], t->beta[c]);
+        if (!isfinite(out[i]))
+            out[i] = affine_element(x[i], smaller(s), t->gamma[c], t->beta[c]);
+    }
+}
+
+static void segments_chunk(void *task, int64_t chunk)
+{
+    const affine_task *t = task;
+    const int64_t end = least(t->batch * t->channels, (chunk + 1) * t->per_chunk);
+    for (int64_t unit = chunk * t->per_chunk; unit < end; unit++)
+        affine_segment(t, unit);
+}
+
+/* Without spatial axes channels are columns: rows of the batch, a panel of channels at a time. */
+static void affine_panel(const affine_task *t, int64_t row, int64_t rows, int64_t first,
+                         int64_t columns)
+{
+    const double *x = t->x + row * t->channels + first;
+    double *out = t->out + row * t->channels + first;
+    const double *gamma = t->gamma + first, *beta = t->beta + first;
+    double mean[PANEL], by[PANEL];
+    bool shifted = false;
+    for (int64_t j = 0; j < columns; j++) {
+        mean[j] = t->standard[first + j].mean;
+        by[j] = t->standard[first + j].by;
+        shifted |= t->standard[first + j].shift != 0;
+    }
+    t->kernels->norm->affine_columns(x, rows, t->channels, columns, mean, by, gamma, beta, out);
+    for (int64_t i = 0; i < rows; i++, x += t->channels, out += t->channels) {
+        if (!shifted && !isnan(t->kernels->reduce->largest_magnitude(out, columns)))
+            continue;
+        for (int64_t j = 0; j < columns; j++) {
+            const hm_standard s = t->standard[first + j];
+            out[j] = affine_element(x[j], s, gamma[j], beta[j]);
+            if (!isfinite(out[j]))
+                out[j] = affine_element(x[j], smaller(s), gamma[j], beta[j]);
+        }
+    }
+}
+
+static void columns_chunk(void *task, int64_t chunk)
+{
+    const affine_task *t = task;
+    const int64_t row = chunk / t->panels * t->per_chunk, first = chunk % t->panels * PANEL;
+    affine_panel(t, row, least(t->per_chunk, t->batch - row), first,
+                 least(PANEL, t->channels - first));
+}
+
+void hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
+                       int64_t spatial, const hm_standard *standard, const double *gamma,
+                       const double *beta, double *out)
+{
+    if (batch == 0 || channels == 0 || spatial == 0)
+        return;
+    affine_task task = {.kernels = hm_context_kernels(ctx),
+                        .x = x,
+                        .batch = batch,
+                        .channels = channels,
+                        .spatial = spatial,
+                        .standard = standard,
+                        .gamma = gamma,
+                        .beta = beta,
+                        .out = out};
+    if (spatial > 1) {
+        task.per_chunk = CHUNK_ELEMENTS / spatial + 1;
+        hm_parallel_for(ctx, (batch * channels - 1) / task.per_chunk + 1, segments_chunk, &task);
+    } else {
+        task.panels = (channels - 1) / PANEL + 1;
+        task.per_chunk = CHUNK_ELEMENTS / least(channels, PANEL) + 1;
+        hm_parallel_for(ctx, ((batch - 1) / task.per_chunk + 1) * task.panels, columns_chunk,
+                        &task);
+    }
+}
