@@ -1,0 +1,113 @@
+/* Pooling by rows; the contract of each kernel is in pool.h. */
+#include "kernels/pool.h"
+#include "kernels/per_isa/isa.h"
+#include "kernels/per_isa/lanes.h"
+
+/* ---- largest ---- */
+
+VEC_INLINE vec largest_tap(const double *const *tap, int64_t taps, int64_t at, size_t count)
+{
+    vec most = vec_load_partial(tap[0] + at, count);
+    for (int64_t t = 1; t < taps; t++)
+        most = vec_max(vec_load_partial(tap[t] + at, count), most);
+    return most + 0.0;
+}
+
+static void maxima(const double *const *tap, int64_t taps, int64_t n, double *out)
+{
+    int64_t i = 0;
+    for (; i + 2 * VEC_WIDTH <= n; i += 2 * VEC_WIDTH) {
+        vec most = vec_load(tap[0] + i), next = vec_load(tap[0] + i + VEC_WIDTH);
+        for (int64_t t = 1; t < taps; t++) {
+            most = vec_max(vec_load(tap[t] + i), most);
+            next = vec_max(vec_load(tap[t] + i + VEC_WIDTH), next);
+        }
+        vec_store(out + i, most + 0.0);
+        vec_store(out + i + VEC_WIDTH, next + 0.0);
+    }
+    for (; i < n; i += VEC_WIDTH) {
+        const size_t count = lanes_before(n, i);
+        vec_store_partial(out + i, count, largest_tap(tap, taps, i, count));
+    }
+}
+
+/* ---- mean ---- */
+
+/*
+ * The contract's lanes stand in as many vectors, one output a lane of them; a lane without a term would
+ * add +0 and is left out. Adding +0 at the end stands for the +0 that every lane starts from.
+ */
+VEC_INLINE vec sum_of_taps(const double *const *tap, int64_t taps, int64_t at, size_t count)
+{
+    vec lane[VEC_CONTRACT_LANES];
+    const int64_t live = taps < VEC_CONTRACT_LANES ? taps : VEC_CONTRACT_LANES;
+    for (int64_t t = 0; t < live; t++)
+        lane[t] = count == VEC_WIDTH ? vec_load(tap[t] + at) : vec_load_partial(tap[t] + at, count);
+    for (int64_t t = live; t < taps; t++)
+        lane[t % VEC_CONTRACT_LANES] += vec_load_partial(tap[t] + at, count);
+    for (int64_t h = VEC_CONTRACT_LANES / 2; h; h /= 2)
+        for (int64_t t = 0; t < h && t + h < live; t++)
+            lane[t] += lane[t + h];
+    return lane[0] + 0.0;
+}
+
+/* Inlined with a constant number of terms, the lanes are registers. */
+VEC_INLINE void means_of(const double *const *tap, int64_t taps, int64_t n, double *out)
+{
+    /* Dividing by a power of two and multiplying by its inverse round the same number. */
+    const int power_of_two = (taps & (taps - 1)) == 0;
+    const vec divisor = vec_of((double)taps), inverse = vec_of(1 / (double)taps);
+    int64_t i = 0;
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec sum = sum_of_taps(tap, taps, i, VEC_WIDTH);
+        vec_store(out + i, power_of_two ? sum * inverse : sum / divisor);
+    }
+    if (i < n) {
+        const vec sum = sum_of_taps(tap, taps, i, (size_t)(n - i));
+        vec_store_partial(out + i, (size_t)(n - i), sum / divisor);
+    }
+}
+
+static void means(const double *const *tap, int64_t taps, int64_t n, double *out)
+{
+    switch (taps) {
+    case 2: means_of(tap, 2, n, out); return;
+    case 3: means_of(tap, 3, n, out); return;
+    case 4: means_of(tap, 4, n, out); return;
+    case 6: means_of(tap, 6, n, out); return;
+    case 8: means_of(tap, 8, n, out); return;
+    case 9: means_of(tap, 9, n, out); return;
+    default: means_of(tap, taps, n, out);
+    }
+}
+
+/* ---- strides ---- */
+
+static void split_pairs(const double *x, int64_t n, int64_t pitch, double *out)
+{
+    int64_t i = 0;
+    for (; 2 * (i + VEC_WIDTH) <= n; i += VEC_WIDTH) {
+        const vec low = vec_load(x + 2 * i), high = vec_load(x + 2 * i + VEC_WIDTH);
+        vec_store(out + i, vec_even(low, high));
+        vec_store(out + pitch + i, vec_odd(low, high));
+    }
+    for (; 2 * i < n; i++) {
+        out[i] = x[2 * i];
+        if (2 * i + 1 < n)
+            out[pitch + i] = x[2 * i + 1];
+    }
+}
+
+static void split(const double *x, int64_t n, int64_t stride, int64_t pitch, double *out)
+{
+    if (stride == 2) {
+        split_pairs(x, n, pitch, out);
+        return;
+    }
+    for (int64_t p = 0; p < stride; p++)
+        for (int64_t i = 0; i * stride + p < n; i++)
+            out[p * pitch + i] = x[i * stride + p];
+}
+
+extern const hm_pool_kernels HM_K(pool);
+const hm_pool_kernels HM_K(pool) = {.maxima = maxima, .means = means, .split = split};
