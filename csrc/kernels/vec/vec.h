@@ -87,6 +87,7 @@ VEC_INLINE vec vec_broadcast(const double *p)
  *   vec_select(m, a, b)      a where m, else b;   vec_int_select
  *   vec_shift_right(i, n)    arithmetic, n a constant;   vec_shift_right_logical(i, n)
  *   vec_table16(t, i)        t[i & 15] of 16 doubles
+ *   vec_even vec_odd (a, b)  lanes 0, 2, 4 ... (1, 3, 5 ...) of a and then of b
  */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include "kernels/vec/vec_avx512.h"

@@ -118,3 +118,13 @@ VEC_INLINE vec vec_table16(const double t[16], vec_int i)
 {
     return (vec){t[i[0] & 15], t[i[1] & 15], t[i[2] & 15], t[i[3] & 15]};
 }
+
+VEC_INLINE vec vec_even(vec low, vec high)
+{
+    return _mm256_permute4x64_pd(_mm256_unpacklo_pd(low, high), _MM_SHUFFLE(3, 1, 2, 0));
+}
+
+VEC_INLINE vec vec_odd(vec low, vec high)
+{
+    return _mm256_permute4x64_pd(_mm256_unpackhi_pd(low, high), _MM_SHUFFLE(3, 1, 2, 0));
+}

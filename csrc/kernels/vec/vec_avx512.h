@@ -117,3 +117,13 @@ VEC_INLINE vec vec_table16(const double t[16], vec_int i)
 {
     return _mm512_permutex2var_pd(vec_load(t), (__m512i)i, vec_load(t + 8));
 }
+
+VEC_INLINE vec vec_even(vec low, vec high)
+{
+    return _mm512_permutex2var_pd(low, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), high);
+}
+
+VEC_INLINE vec vec_odd(vec low, vec high)
+{
+    return _mm512_permutex2var_pd(low, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), high);
+}

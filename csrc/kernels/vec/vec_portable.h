@@ -125,3 +125,13 @@ VEC_INLINE vec vec_table16(const double t[16], vec_int i)
 {
     return (vec){t[i[0] & 15], t[i[1] & 15]};
 }
+
+VEC_INLINE vec vec_even(vec low, vec high)
+{
+    return (vec){low[0], high[0]};
+}
+
+VEC_INLINE vec vec_odd(vec low, vec high)
+{
+    return (vec){low[1], high[1]};
+}
