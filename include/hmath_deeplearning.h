@@ -163,6 +163,38 @@ HMATH_CALL hmath_neural_layers_alibi_bias(hmath_context *ctx, const hmath_value 
                                           const hmath_value *queries, const hmath_value *keys,
                                           const hmath_value *offset, hmath_value **out);
 
+/* ---- pooling: input [N, C, spatial...] of rank 3 to 5 ---- */
+
+/**
+ * The largest element of each window, or the mean of its real ones: padded cells take no part, neither
+ * in the maximum nor in the count. Output extent floor((in + 2*padding - kernel)/stride) + 1. A zero
+ * maximum is +0.
+ * @param mode                     PoolMode
+ * @param kernel, stride, padding  [Int], one entry a spatial axis; kernel, stride >= 1, padding >= 0
+ * @param input                    Tensor
+ * @param out                      Tensor [N, C, output extents...]
+ * MathErrors: DomainError (an entry; padding >= kernel, which leaves a window without a real cell),
+ * DimensionMismatch (rank, lengths, an output extent below 1), EmptyInput, NonFinite
+ */
+HMATH_CALL hmath_neural_layers_pooling(hmath_context *ctx, const hmath_value *mode,
+                                       const hmath_value *kernel, const hmath_value *stride,
+                                       const hmath_value *padding, const hmath_value *input,
+                                       hmath_value **out);
+
+/**
+ * Pooling into bins: of in cells and out bins along an axis, bin i covers the cells
+ * floor(i*in/out) ... ceil((i+1)*in/out) - 1. Bins may overlap.
+ * @param shape  [Int], the output's spatial extents, each >= 1
+ * MathErrors: DomainError, DimensionMismatch, EmptyInput, NonFinite
+ */
+HMATH_CALL hmath_neural_layers_adaptive_pooling(hmath_context *ctx, const hmath_value *mode,
+                                                const hmath_value *shape, const hmath_value *input,
+                                                hmath_value **out);
+
+/** One value an image and channel: a Tensor [N, C]. MathErrors: DimensionMismatch, EmptyInput, NonFinite */
+HMATH_CALL hmath_neural_layers_global_pooling(hmath_context *ctx, const hmath_value *mode,
+                                              const hmath_value *input, hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

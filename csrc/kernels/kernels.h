@@ -12,17 +12,19 @@
 #include <stdint.h>
 
 /* families, alphabetically: one include and one member each */
-#include "kernels/quantize.h"
 #include "kernels/contract.h"
 #include "kernels/norm.h"
+#include "kernels/pool.h"
+#include "kernels/quantize.h"
 #include "kernels/reduce.h"
 
 typedef struct hm_kernels {
     int32_t isa; /* HMATH_ISA_... */
     const char *name;
-    const hm_quantize_kernels *quantize;
     const hm_contract_kernels *contract;
     const hm_norm_kernels *norm;
+    const hm_pool_kernels *pool;
+    const hm_quantize_kernels *quantize;
     const hm_reduce_kernels *reduce;
 } hm_kernels;
 

@@ -1,7 +1,7 @@
 /*
- * Windows that slide over rows: many outputs at once, one term of their windows at a time. Term t of
- * output i is tap[t][i]. Nothing overlaps; pointers need the alignment of a double; n may be 0. Elements
- * are finite (checked before).
+ * Windows that slide over rows: many outputs at once, one term of their windows at a time. Term t
+ * of output i is tap[t][i]. Nothing overlaps; pointers need the alignment of a double; n may be 0.
+ * Elements are finite (checked before).
  */
 #ifndef HM_POOL_KERNELS_H
 #define HM_POOL_KERNELS_H
@@ -13,12 +13,13 @@ typedef struct hm_pool_kernels {
     void (*maxima)(const double *const *tap, int64_t taps, int64_t n, double *out);
 
     /*
-     * out[i]: the sum of the terms divided by `taps`, 1 <= taps <= HM_BLOCK. The sum is that of one block
-     * of the contract (kernels/reduce.h): the bits of reduce->sum over the terms in order.
+     * out[i]: the sum of the terms divided by `taps`, 1 <= taps <= HM_BLOCK. The sum is that of one
+     * block of the contract (kernels/reduce.h): the bits of reduce->sum over the terms in order.
      */
     void (*means)(const double *const *tap, int64_t taps, int64_t n, double *out);
 
-    /* Every stride-th element: out[p*pitch + i] = x[i*stride + p] for i*stride + p < n, p < stride. */
+    /* Every stride-th element: out[p*pitch + i] = x[i*stride + p] for i*stride + p < n, p < stride.
+     */
     void (*split)(const double *x, int64_t n, int64_t stride, int64_t pitch, double *out);
 } hm_pool_kernels;
 

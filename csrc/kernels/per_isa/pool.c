@@ -34,8 +34,8 @@ static void maxima(const double *const *tap, int64_t taps, int64_t n, double *ou
 /* ---- mean ---- */
 
 /*
- * The contract's lanes stand in as many vectors, one output a lane of them; a lane without a term would
- * add +0 and is left out. Adding +0 at the end stands for the +0 that every lane starts from.
+ * The contract's lanes stand in as many vectors, one output a lane of them; a lane without a term
+ * would add +0 and is left out. Adding +0 at the end stands for the +0 that every lane starts from.
  */
 VEC_INLINE vec sum_of_taps(const double *const *tap, int64_t taps, int64_t at, size_t count)
 {

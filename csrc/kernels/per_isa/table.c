@@ -4,6 +4,7 @@
 #include "hmath.h"
 
 /* families, alphabetically: extern const hm_FAMILY_kernels HM_K(FAMILY); */
+extern const hm_pool_kernels HM_K(pool);
 extern const hm_quantize_kernels HM_K(quantize);
 extern const hm_norm_kernels HM_K(norm);
 extern const hm_reduce_kernels HM_K(reduce);
@@ -18,6 +19,7 @@ extern const hm_kernels HM_TABLE;
 const hm_kernels HM_TABLE = {
     .isa = HM_PASTE(ISA_NUMBER, HM_ISA),
     .name = HM_STRING(HM_ISA),
+    .pool = &HM_K(pool),
     .quantize = &HM_K(quantize),
     .norm = &HM_K(norm),
     .reduce = &HM_K(reduce),

@@ -14,6 +14,15 @@
 hm_status hm_embedding(hm_context *ctx, const hm_tensor *weights, const hm_ints *indices,
                        hm_tensor **out);
 
+/* pooling.c */
+hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *kernel,
+                     const hm_ints *stride, const hm_ints *padding, const hm_tensor *input,
+                     hm_tensor **out);
+hm_status hm_adaptive_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *shape,
+                              const hm_tensor *input, hm_tensor **out);
+hm_status hm_global_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_tensor *input,
+                            hm_tensor **out);
+
 /* position.c: rows of Bool, rows of Double */
 hm_status hm_causal_mask(hm_context *ctx, int64_t queries, int64_t keys, int64_t offset,
                          hm_list **out);
