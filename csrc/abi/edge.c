@@ -52,6 +52,13 @@ hm_status hm_arg_tensor(hm_context *ctx, const char *name, const hm_value *v, co
     return hm_arg_object(ctx, name, v, HMATH_KIND_TENSOR_DOUBLE, out);
 }
 
+hm_status hm_arg_either_tensor(hm_context *ctx, const char *name, const hm_value *v,
+                               const hm_tensor **out)
+{
+    *out = hm_tensor_either_from_value(v);
+    return *out ? HMATH_OK : mismatch(ctx, name, "Tensor", v);
+}
+
 /* ------------------------------------------------- lists of plain numbers */
 
 static bool flat_of(const hm_value *v, hm_element element, const void **data, int64_t *length)

@@ -49,6 +49,10 @@ hm_status hm_arg_object(hm_context *ctx, const char *name, const hm_value *v, in
 hm_status hm_arg_tensor(hm_context *ctx, const char *name, const hm_value *v,
                         const hm_tensor **out);
 
+/* A tensor of either kind (161, 162). */
+hm_status hm_arg_either_tensor(hm_context *ctx, const char *name, const hm_value *v,
+                               const hm_tensor **out);
+
 /* [Double]: a flat list, or a Double tensor. [[Double]]: a list of lists, or a Double tensor. */
 hm_status hm_arg_doubles(hm_context *ctx, const char *name, const hm_value *v, hm_doubles *out);
 hm_status hm_arg_double_rows(hm_context *ctx, const char *name, const hm_value *v, hm_double_rows *out);

@@ -16,6 +16,7 @@
 #include "kernels/norm.h"
 #include "kernels/pool.h"
 #include "kernels/quantize.h"
+#include "kernels/arrange.h"
 #include "kernels/reduce.h"
 
 typedef struct hm_kernels {
@@ -25,6 +26,7 @@ typedef struct hm_kernels {
     const hm_norm_kernels *norm;
     const hm_pool_kernels *pool;
     const hm_quantize_kernels *quantize;
+    const hm_arrange_kernels *arrange;
     const hm_reduce_kernels *reduce;
 } hm_kernels;
 

@@ -162,9 +162,17 @@ hm_status hm_fail_overflow(hm_context *ctx)
 hm_status hm_fail_type(hm_context *ctx, const char *argument, const char *expected,
                        const hm_value *actual)
 {
+    char text[HM_TEXT];
+    hm_value_describe(actual, text, HM_TEXT);
+    return hm_fail_type_text(ctx, argument, expected, text);
+}
+
+hm_status hm_fail_type_text(hm_context *ctx, const char *argument, const char *expected,
+                            const char *actual)
+{
     hm_failure *failure = begin(ctx, HMATH_TYPE_MISMATCH, argument, HM_SCALAR);
     snprintf(failure->expected, HM_TEXT, "%s", expected);
-    hm_value_describe(actual, failure->actual, HM_TEXT);
+    snprintf(failure->actual, HM_TEXT, "%s", actual);
     failure->error.expected = failure->expected;
     failure->error.actual = failure->actual;
     say(failure, "%s is a %s; required %s", argument, failure->actual, failure->expected);

@@ -21,6 +21,13 @@ void hm_parallel_for(const hm_context *ctx, int64_t chunks, void (*body)(void *t
 /* How many chunks of at least `least` units are worth making of n units; at least 1, at most `most`. */
 int64_t hm_chunks(int64_t n, int64_t least, int64_t most);
 
+/* Where part i begins when n units are cut into `parts` of nearly equal size; part `parts` begins at n. */
+static inline int64_t hm_split(int64_t n, int64_t parts, int64_t i)
+{
+    int64_t each = n / parts, over = n % parts;
+    return i * each + (i < over ? i : over);
+}
+
 /* End the workers; the next job starts new ones. */
 void hm_pool_stop(void);
 

@@ -54,6 +54,10 @@ hm_status hm_fail_overflow(hm_context *ctx);
 hm_status hm_fail_type(hm_context *ctx, const char *argument, const char *expected,
                        const hm_value *actual);
 
+/* The same for what is no Value; `actual` is copied. */
+hm_status hm_fail_type_text(hm_context *ctx, const char *argument, const char *expected,
+                            const char *actual);
+
 /* HMATH_NO_MEMORY; allocates nothing. */
 hm_status hm_fail_memory(hm_context *ctx);
 

@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 
+#include "hmath_tensor.h"
 #include "runtime/checked.h"
+
+enum { SHAPE_TEXT = 128 };
 
 bool hm_shape_equal(const hm_shape *a, const hm_shape *b)
 {
@@ -39,6 +42,71 @@ int64_t hm_shape_span(const hm_shape *shape, int32_t first, int32_t last)
     return product;
 }
 
+void hm_shape_strides(const hm_shape *shape, int64_t stride[HM_MAX_RANK])
+{
+    int64_t span = 1;
+    for (int32_t i = shape->rank - 1; i >= 0; i--) {
+        stride[i] = span;
+        span *= shape->extent[i];
+    }
+}
+
+/* The extent of axis i from the last, i = 0, 1, ...; 1 where the shape has no such axis. */
+static int64_t extent_from_last(const hm_shape *shape, int32_t i)
+{
+    return i < shape->rank ? shape->extent[shape->rank - 1 - i] : 1;
+}
+
+hm_status hm_shape_broadcast(hm_context *ctx, const char *argument, const hm_shape *a,
+                             const hm_shape *b, hm_shape *out)
+{
+    hm_shape shape = {.rank = a->rank > b->rank ? a->rank : b->rank};
+    for (int32_t i = 0; i < shape.rank; i++) {
+        int64_t m = extent_from_last(a, i), n = extent_from_last(b, i);
+        if (m != n && m != 1 && n != 1) {
+            char expected[SHAPE_TEXT], actual[SHAPE_TEXT];
+            hm_shape_text(a, actual, SHAPE_TEXT);
+            snprintf(expected, SHAPE_TEXT, "one that broadcasts with %s", actual);
+            hm_shape_text(b, actual, SHAPE_TEXT);
+            return hm_fail_shape(ctx, argument, expected, actual);
+        }
+        shape.extent[shape.rank - 1 - i] = m == 1 ? n : m;
+    }
+    *out = shape;
+    return HMATH_OK;
+}
+
+bool hm_shape_broadcasts_to(const hm_shape *from, const hm_shape *to)
+{
+    if (from->rank > to->rank)
+        return false;
+    for (int32_t i = 0; i < from->rank; i++) {
+        int64_t n = extent_from_last(from, i);
+        if (n != 1 && n != extent_from_last(to, i))
+            return false;
+    }
+    return true;
+}
+
+hm_status hm_axis_set(hm_context *ctx, const char *argument, int32_t rank, int32_t count,
+                      const int64_t *axes, uint32_t *out)
+{
+    if (count == HMATH_ALL_AXES) {
+        *out = (1u << rank) - 1;
+        return HMATH_OK;
+    }
+    uint32_t set = 0;
+    for (int32_t i = 0; i < count; i++) {
+        if (axes[i] < 0 || axes[i] >= rank)
+            return hm_fail_index(ctx, argument, i, axes[i], rank);
+        if (set >> axes[i] & 1)
+            return hm_fail_domain_int(ctx, argument, i, axes[i], "no axis twice");
+        set |= 1u << axes[i];
+    }
+    *out = set;
+    return HMATH_OK;
+}
+
 hm_status hm_shape_from_extents(hm_context *ctx, const char *argument, int64_t rank,
                                 const int64_t *extents, hm_shape *out)
 {
@@ -67,8 +135,6 @@ void hm_shape_text(const hm_shape *shape, char *text, size_t size)
     if (n < size)
         snprintf(text + n, size - n, "%s", shape->rank == 0 ? "()" : shape->rank == 1 ? ",)" : ")");
 }
-
-enum { SHAPE_TEXT = 128 };
 
 hm_status hm_fail_shapes(hm_context *ctx, const char *argument, const hm_shape *expected,
                          const hm_shape *actual)

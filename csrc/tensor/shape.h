@@ -29,6 +29,26 @@ int64_t hm_shape_span(const hm_shape *shape, int32_t first, int32_t last);
 hm_status hm_shape_from_extents(hm_context *ctx, const char *argument, int64_t rank,
                                 const int64_t *extents, hm_shape *out);
 
+/*
+ * The shape that two shapes broadcast to: aligned at their last axes, extents are equal or one is 1.
+ * DimensionMismatch names `argument`, whose shape is b, and both shapes.
+ */
+hm_status hm_shape_broadcast(hm_context *ctx, const char *argument, const hm_shape *a,
+                             const hm_shape *b, hm_shape *out);
+
+/* Does `from` broadcast to `to` without changing `to`? */
+bool hm_shape_broadcasts_to(const hm_shape *from, const hm_shape *to);
+
+/* Row-major strides in elements; stride[i] is the product of the extents behind axis i. */
+void hm_shape_strides(const hm_shape *shape, int64_t stride[HM_MAX_RANK]);
+
+/*
+ * A set of axes as bits 1 << axis. IndexOutOfBounds: an axis that is none; DomainError: one that stands
+ * there twice. `count` HMATH_ALL_AXES means all.
+ */
+hm_status hm_axis_set(hm_context *ctx, const char *argument, int32_t rank, int32_t count,
+                      const int64_t *axes, uint32_t *out);
+
 /* "(2, 3)" */
 void hm_shape_text(const hm_shape *shape, char *text, size_t size);
 

@@ -1,5 +1,7 @@
 #include "tensor/tensor.h"
 
+#include <string.h>
+
 #include "runtime/checked.h"
 
 static void tensor_dispose(hm_value *self, hm_released *released)
@@ -71,20 +73,52 @@ hm_status hm_tensor_like(hm_context *ctx, const hm_tensor *tensor, hm_tensor **o
     return hm_tensor_create(ctx, &tensor->shape, out);
 }
 
-hm_status hm_tensor_adopt(hm_context *ctx, const hm_shape *shape, double *data,
-                          void (*release)(void *), void *user, hm_tensor **out)
+hm_status hm_tensor_zeros(hm_context *ctx, const hm_shape *shape, hm_tensor **out)
 {
     hm_tensor *tensor = NULL;
-    hm_status st = create_header(ctx, &double_class, shape, &tensor);
+    hm_status st = hm_tensor_create(ctx, shape, &tensor);
     if (st != HMATH_OK)
         return st;
-    if ((st = hm_buffer_adopt(ctx, data, release, user, &tensor->buffer)) != HMATH_OK) {
+    memset(tensor->data, 0, (size_t)tensor->size * sizeof(double));
+    hm_tensor_remember_finite(tensor);
+    *out = tensor;
+    return HMATH_OK;
+}
+
+/* What an adopted tensor without elements points to instead of NULL. */
+static double nothing;
+
+static hm_status adopt(hm_context *ctx, const hm_class *class, const hm_shape *shape, void *data,
+                       void (*release)(void *), void *user, hm_tensor **out)
+{
+    hm_tensor *tensor = NULL;
+    hm_status st = create_header(ctx, class, shape, &tensor);
+    if (st != HMATH_OK)
+        return st;
+    if ((st = hm_buffer_adopt(ctx, data ? data : &nothing, release, user, &tensor->buffer)) != HMATH_OK) {
         hm_release(tensor);
         return st;
     }
-    tensor->data = data;
     *out = tensor;
     return HMATH_OK;
+}
+
+hm_status hm_tensor_adopt(hm_context *ctx, const hm_shape *shape, double *data,
+                          void (*release)(void *), void *user, hm_tensor **out)
+{
+    hm_status st = adopt(ctx, &double_class, shape, data, release, user, out);
+    if (st == HMATH_OK)
+        (*out)->data = (*out)->buffer->data;
+    return st;
+}
+
+hm_status hm_tensor_float_adopt(hm_context *ctx, const hm_shape *shape, float *data,
+                                void (*release)(void *), void *user, hm_tensor **out)
+{
+    hm_status st = adopt(ctx, &float_class, shape, data, release, user, out);
+    if (st == HMATH_OK)
+        (*out)->floats = (*out)->buffer->data;
+    return st;
 }
 
 hm_status hm_tensor_share(hm_context *ctx, const hm_tensor *tensor, int64_t offset,
@@ -99,7 +133,7 @@ hm_status hm_tensor_share(hm_context *ctx, const hm_tensor *tensor, int64_t offs
         view->data = tensor->data + offset;
     if (tensor->floats)
         view->floats = tensor->floats + offset;
-    atomic_init(&view->known_finite, atomic_load_explicit(&tensor->known_finite, memory_order_relaxed));
+    atomic_init(&view->known_finite, hm_tensor_known_finite(tensor));
     *out = view;
     return HMATH_OK;
 }
@@ -124,4 +158,51 @@ const hm_tensor *hm_tensor_from_value(const hm_value *v)
 const hm_tensor *hm_tensor_float_from_value(const hm_value *v)
 {
     return hm_value_is(v, HMATH_KIND_TENSOR_FLOAT) ? (const hm_tensor *)v : NULL;
+}
+
+const hm_tensor *hm_tensor_either_from_value(const hm_value *v)
+{
+    const hm_tensor *tensor = hm_tensor_from_value(v);
+    return tensor ? tensor : hm_tensor_float_from_value(v);
+}
+
+static bool is_double(const hm_tensor *tensor)
+{
+    return tensor->base.class == &double_class;
+}
+
+void *hm_tensor_elements(const hm_tensor *tensor)
+{
+    return is_double(tensor) ? (void *)tensor->data : (void *)tensor->floats;
+}
+
+size_t hm_tensor_element_size(const hm_tensor *tensor)
+{
+    return is_double(tensor) ? sizeof(double) : sizeof(float);
+}
+
+hm_status hm_tensor_of_kind(hm_context *ctx, const hm_tensor *kind, const hm_shape *shape,
+                            hm_tensor **out)
+{
+    return is_double(kind) ? hm_tensor_create(ctx, shape, out)
+                           : hm_tensor_float_create(ctx, shape, out);
+}
+
+bool hm_tensor_identical(const hm_tensor *a, const hm_tensor *b)
+{
+    return a->base.class == b->base.class && hm_shape_equal(&a->shape, &b->shape) &&
+           memcmp(hm_tensor_elements(a), hm_tensor_elements(b),
+                  (size_t)a->size * hm_tensor_element_size(a)) == 0;
+}
+
+void hm_tensor_remember_finite(const hm_tensor *tensor)
+{
+    atomic_bool *known = (atomic_bool *)(uintptr_t)&tensor->known_finite;
+    atomic_store_explicit(known, true, memory_order_relaxed);
+}
+
+bool hm_tensor_known_finite(const hm_tensor *tensor)
+{
+    atomic_bool *known = (atomic_bool *)(uintptr_t)&tensor->known_finite;
+    return atomic_load_explicit(known, memory_order_relaxed);
 }

@@ -54,6 +54,9 @@ hm_status hm_check_length(hm_context *ctx, const char *argument, int64_t length,
 /* Step 4: EmptyInput. */
 hm_status hm_check_some(hm_context *ctx, const char *argument, int64_t count);
 
+/* Is every element finite? On the context's threads where there are many. */
+bool hm_all_finite(const hm_context *ctx, const double *data, int64_t n);
+
 /* Step 5: NonFinite with the first offending index. A tensor remembers that it was found finite. */
 hm_status hm_check_finite(hm_context *ctx, const char *argument, const double *data, int64_t n);
 hm_status hm_check_tensor_finite(hm_context *ctx, const char *argument, const hm_tensor *tensor);

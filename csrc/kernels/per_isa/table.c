@@ -7,6 +7,7 @@
 extern const hm_pool_kernels HM_K(pool);
 extern const hm_quantize_kernels HM_K(quantize);
 extern const hm_norm_kernels HM_K(norm);
+extern const hm_arrange_kernels HM_K(arrange);
 extern const hm_reduce_kernels HM_K(reduce);
 extern const hm_contract_kernels HM_K(contract);
 
@@ -22,6 +23,7 @@ const hm_kernels HM_TABLE = {
     .pool = &HM_K(pool),
     .quantize = &HM_K(quantize),
     .norm = &HM_K(norm),
+    .arrange = &HM_K(arrange),
     .reduce = &HM_K(reduce),
     .contract = &HM_K(contract),
 };
