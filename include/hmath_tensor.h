@@ -23,7 +23,8 @@
  *
  * Statuses. Every function that takes a context may return, besides what its own text says,
  *     HMATH_BAD_ARGUMENT   ctx, out, a tensor or a needed array is NULL, or a handle was released
- *     HMATH_NO_MEMORY      also where the number of elements does not fit the address space
+ *     HMATH_NO_MEMORY      also where the number of elements, extents of 0 counted as 1, does not fit the
+ *                          address space
  *     HMATH_BUSY           another thread is inside a call with ctx
  *     HMATH_CHECKED        TypeMismatch: an argument is no tensor, or is a Tensor Float where only
  *                          Double will do

@@ -107,7 +107,10 @@ hmath_status hmath_tensor_zeros(hmath_context *ctx, int32_t rank, const int64_t 
     hm_shape wanted;
     hm_tensor *tensor = NULL;
     hm_status st = enter_making(ctx, "tensor.zeros", rank, shape, out, &wanted);
-    return st != HMATH_OK ? st : publish(ctx, hm_tensor_zeros(ctx, &wanted, &tensor), tensor, out);
+    if (st != HMATH_OK)
+        return st;
+    st = hm_tensor_zeros(ctx, &wanted, &tensor);
+    return publish(ctx, st, tensor, out);
 }
 
 hmath_status hmath_tensor_full(hmath_context *ctx, int32_t rank, const int64_t *shape, double x,

@@ -139,6 +139,9 @@ hm_status hm_broadcast_to(hm_context *ctx, const hm_tensor *input, int32_t rank,
     }
     if (hm_shape_equal(&input->shape, &wanted))
         return hm_tensor_share(ctx, input, 0, &wanted, out);
+    int64_t size;
+    if (!hm_shape_size(&wanted, &size))
+        return hm_fail_memory(ctx);
     const hm_move move = hm_move_broadcast(&input->shape, &wanted);
     return moved(ctx, input, &wanted, &move, out);
 }

@@ -132,7 +132,7 @@ typedef struct job {
 static int32_t row_axis(const hm_move *m)
 {
     const int32_t inner = m->axes - 1;
-    if (m->from[inner] != 1)
+    if (inner > 0 && m->from[inner] != 1)
         for (int32_t i = 0; i < inner; i++)
             if (m->from[i] == 1)
                 return i;

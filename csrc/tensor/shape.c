@@ -17,20 +17,16 @@ bool hm_shape_equal(const hm_shape *a, const hm_shape *b)
     return true;
 }
 
-/* A zero extent makes the size 0 even where the other extents' product would not fit. */
 bool hm_shape_size(const hm_shape *shape, int64_t *size)
 {
     int64_t product = 1;
+    bool empty = false;
     for (int32_t i = 0; i < shape->rank; i++) {
-        if (shape->extent[i] == 0) {
-            *size = 0;
-            return true;
-        }
-    }
-    for (int32_t i = 0; i < shape->rank; i++)
-        if (!hm_multiply_int(product, shape->extent[i], &product))
+        empty = empty || shape->extent[i] == 0;
+        if (shape->extent[i] != 0 && !hm_multiply_int(product, shape->extent[i], &product))
             return false;
-    *size = product;
+    }
+    *size = empty ? 0 : product;
     return product <= INT64_MAX / (int64_t)sizeof(double);
 }
 
@@ -64,9 +60,9 @@ hm_status hm_shape_broadcast(hm_context *ctx, const char *argument, const hm_sha
     for (int32_t i = 0; i < shape.rank; i++) {
         int64_t m = extent_from_last(a, i), n = extent_from_last(b, i);
         if (m != n && m != 1 && n != 1) {
-            char expected[SHAPE_TEXT], actual[SHAPE_TEXT];
+            char expected[SHAPE_TEXT + 32], actual[SHAPE_TEXT];
             hm_shape_text(a, actual, SHAPE_TEXT);
-            snprintf(expected, SHAPE_TEXT, "one that broadcasts with %s", actual);
+            snprintf(expected, sizeof expected, "one that broadcasts with %s", actual);
             hm_shape_text(b, actual, SHAPE_TEXT);
             return hm_fail_shape(ctx, argument, expected, actual);
         }

@@ -16,7 +16,10 @@ typedef struct hm_shape {
 
 bool hm_shape_equal(const hm_shape *a, const hm_shape *b);
 
-/* The number of elements; false where it (or the size of the data) does not fit. */
+/*
+ * The number of elements; false where it, or the size of the data, does not fit. Extents of 0 count as 1
+ * in that: the spans of a shape that passed, and sums of them, never overflow, empty or not.
+ */
 bool hm_shape_size(const hm_shape *shape, int64_t *size);
 
 /* Product of the extents of axes first ... last - 1, of a shape whose size is known to fit. */
