@@ -142,6 +142,19 @@ double bridge_call_double(hmath_context *ctx, bridge_function function, const br
     return number;
 }
 
+double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value, double x)
+{
+    hmath_value *argument = NULL, *result = NULL;
+    double number = NAN;
+    if (hmath_double_create(ctx, x, &argument) == HMATH_OK &&
+        ((function2)function)(ctx, value, argument, &result) == HMATH_OK &&
+        hmath_double_get(result, &number) != HMATH_OK)
+        number = NAN;
+    hmath_release(argument);
+    hmath_release(result);
+    return number;
+}
+
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result)
 {
     hmath_value *value = NULL;

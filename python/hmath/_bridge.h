@@ -64,6 +64,9 @@ hmath_status bridge_call(hmath_context *ctx, bridge_function function, const bri
 double bridge_call_double(hmath_context *ctx, bridge_function function, const bridge_argument *arguments,
                           size_t count);
 
+/* The same for a wrapper of a value and a Double that returns a Double: the shortest way for scalars. */
+double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value, double x);
+
 /* Make the Value that an argument describes, to be kept. Data that is lent is copied. */
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result);
 
@@ -72,6 +75,15 @@ void bridge_describe(hmath_value *value, bridge_result *result);
 
 /* Element i of a List or Tuple, as a result of its own. */
 hmath_status bridge_item(hmath_context *ctx, const hmath_value *value, int64_t i, bridge_result *result);
+
+/*
+ * DLPack capsules; see _capsule.c. Append a capsule that owns `managed` to a list: 0, or not 0 where there
+ * is no memory. The structure in a capsule, or NULL where it is none of that version or was taken. Mark
+ * it as taken.
+ */
+int bridge_capsule_append(uintptr_t list, void *managed, int versioned);
+void *bridge_capsule_pointer(uintptr_t capsule, int versioned);
+void bridge_capsule_taken(uintptr_t capsule, int versioned);
 
 /* The file that the library was loaded from. */
 const char *bridge_library_path(void);

@@ -31,7 +31,7 @@ def get_include() -> str:
     if (installed / "hmath.h").exists():
         return str(installed)
     # An editable install leaves the headers where they are; the package knows each file's place.
-    header = files(__package__) / "include" / "hmath.h"
+    header = files("hmath") / "include" / "hmath.h"
     return str(Path(str(header)).parent)
 
 

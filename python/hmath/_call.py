@@ -5,23 +5,21 @@ How a new wrapper is bound
 
 A public function is a typed signature, a docstring and one call::
 
-    def log_softmax(values: Doubles) -> Doubles:
+    def log_softmax(values: Doubles) -> Any:
         \"\"\"...\"\"\"
-        return doubles_result(
-            call("hmath_neural_core_log_softmax", doubles(values, "values")), values
-        )
+        return like(call("hmath_neural_core_log_softmax", doubles(values, "values")), values)
 
 1. Each argument goes through its converter from ``_convert`` (``double``, ``integer``, ``boolean``,
-   ``doubles``, ``rows``, ``integers``, ``tensor``, ``value``, ...; ``maybe(converter, ...)`` for a Maybe),
-   in the order of the parameters, with the parameter's name. A converter returns a small tuple that
-   describes the argument to the bridge (``_bridge.h``); it makes no Value, so that nothing can leak. What
-   Python must refuse it refuses there (TypeMismatch, Overflow, closed owners); everything else, shapes
-   and ragged lists included, is the library's to check, in its documented order.
+   ``doubles``, ``double_rows``, ``integers``, ``tensor``, ``value``, ...; ``maybe(converter, ...)`` for a
+   Maybe; ``record`` of ``_record``), in the order of the parameters, with the parameter's name. A converter
+   returns a small tuple that describes the argument to the bridge (``_bridge.h``); it makes no Value, so
+   that nothing can leak. What Python must refuse it refuses there (TypeMismatch, Overflow, closed owners);
+   everything else, shapes and ragged lists included, is the library's to check, in its documented order.
 2. ``call`` names the C function. Values are made, the function is called and the Values are given back in
    one foreign call. ``call_double`` is the short way for wrappers that return a Double.
-3. A reader from ``_result`` makes the Python object: ``doubles_result(result, like)`` a list, a NumPy
-   array or a Tensor as `like` was; ``plain(result)`` numbers, bools, lists and tuples of them;
-   ``owner(cls, result)`` an owned handle; ``items(result)`` the parts of a tuple, each a result.
+3. A reader from ``_result`` makes the Python object: ``like(result, data)`` a list, a NumPy array or a
+   Tensor as `data` was; ``plain(result, type)`` numbers, bools, lists and tuples of them; ``owner(cls,
+   result)`` an owned handle; ``items(result)`` the parts of a tuple, each a result; ``record_result``.
 
 Functions that take natural C types (tensors, random numbers, graphs) are called by ``invoke``.
 
@@ -41,7 +39,7 @@ from typing import Any
 from ._failure import from_status
 from ._hmath import ffi, lib
 
-__all__ = ["call", "call_double", "callback_failed", "context", "invoke", "make"]
+__all__ = ["call", "call_double", "call_scalar", "callback_failed", "check", "context", "invoke", "make"]
 
 # A cdata object: its type is generated and has no stub.
 CData = Any
@@ -172,6 +170,14 @@ def call_double(name: str, *arguments: Argument) -> float:
     number = result.number
     lib.hmath_release(result.value)
     return number
+
+
+def call_scalar(name: str, value: Any, x: float) -> float:
+    """Call a wrapper of a value and a Double that returns a Double: the shortest way there is."""
+    number: float = lib.bridge_call_scalar(context(), _functions[name], value, x)
+    if number == number:
+        return number
+    return call_double(name, (lib.BRIDGE_VALUE, 0.0, value), (lib.BRIDGE_DOUBLE, x))
 
 
 def make(argument: Argument) -> CData:

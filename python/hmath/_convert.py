@@ -10,6 +10,7 @@ where an owner is closed. All other checks are the library's.
 
 from __future__ import annotations
 
+import struct
 import sys
 from array import array
 from collections.abc import Callable, Sequence
@@ -39,6 +40,7 @@ _NULL = ffi.NULL
 _new = ffi.new
 _from_buffer = ffi.from_buffer
 _DOUBLE_ARRAY = ffi.typeof("double[]")
+_FLOAT_ARRAY = ffi.typeof("float[]")
 _INT_ARRAY = ffi.typeof("int64_t[]")
 _BOOL_ARRAY = ffi.typeof("uint8_t[]")
 _HANDLE_ARRAY = ffi.typeof("hmath_value *[]")
@@ -114,7 +116,7 @@ def _int(x: Any, argument: str, index: int | None = None) -> int:
             x = x.__index__()
         except TypeError:  # a NumPy array that is no integer scalar
             raise type_mismatch(argument, "Int", x, index) from None
-    if not _INT_MIN <= x <= _INT_MAX:
+    if not _fits(x):
         raise overflow(argument, index)
     return x  # type: ignore[no-any-return]
 
@@ -288,6 +290,52 @@ def tensor(x: Any, argument: str) -> Argument:
     if numpy_array is None or numpy_array.dtype.char != "d":
         raise type_mismatch(argument, "Tensor Double", x)
     return _lend_numpy(numpy_array)
+
+
+def int_list(x: Any, argument: str) -> list[int]:
+    """An [Int] that goes to a function as ``const int64_t *``: cffi takes the list as it is."""
+    if type(x) is not list and type(x) is not tuple:
+        numpy_array = _numpy_array(x)
+        x = numpy_array.tolist() if numpy_array is not None else _sequence(x, argument, "List of Int")
+    return [
+        item if type(item) is int and _fits(item) else _int(item, argument, i) for i, item in enumerate(x)
+    ]
+
+
+def double_data(x: Any, argument: str) -> Any:
+    """Doubles that go to a function as ``const double *``, with a length; order is row-major."""
+    if type(x) is list or type(x) is tuple:
+        return _double_array(x, argument)
+    if hasattr(x, "_handle"):
+        raise type_mismatch(argument, "List of Double", x)
+    lent = _lend(x, argument, "List of Double")
+    return lent[2] if lent is not None else _double_array(_sequence(x, argument, "List of Double"), argument)
+
+
+def float_data(x: Any, argument: str) -> Any:
+    """Floats that go to a function as ``const float *``, with a length; doubles are rounded."""
+    numpy_array = _numpy_array(x)
+    if numpy_array is not None and numpy_array.dtype.char == "f":
+        return _from_buffer(_FLOAT_ARRAY, _contiguous(numpy_array))
+    if isinstance(x, array) and x.typecode == "f":
+        return _from_buffer(_FLOAT_ARRAY, x)
+    numbers = ffi.unpack(data, len(data)) if len(data := double_data(x, argument)) else []
+    try:
+        return _from_buffer(_FLOAT_ARRAY, struct.pack(f"{len(numbers)}f", *numbers))
+    except OverflowError:  # a finite number beyond the largest float
+        raise overflow(argument) from None
+
+
+def numpy_floats(x: Any, argument: str) -> Any:
+    """A NumPy array of float64 or float32, in order in memory."""
+    numpy_array = _numpy_array(x)
+    if numpy_array is None or numpy_array.dtype.char not in "df":
+        raise type_mismatch(argument, "array of float64 or float32", x)
+    return _contiguous(numpy_array)
+
+
+def _fits(x: int) -> bool:
+    return _INT_MIN <= x <= _INT_MAX
 
 
 # ---------------------------------------------------------------- lending

@@ -78,10 +78,10 @@ def operation() -> str:
     frame = sys._getframe(1)
     while frame is not None:
         package, _, module = frame.f_globals.get("__name__", "").rpartition(".")
-        if package == __package__ and not module.startswith("_"):
+        if package == "hmath" and not module.startswith("_"):
             return f"{module.removeprefix('deeplearning_')}.{frame.f_code.co_name.strip('_')}"
         frame = frame.f_back  # type: ignore[assignment]
-    return __package__
+    return "hmath"
 
 
 def type_mismatch(
@@ -108,6 +108,37 @@ def overflow(argument: str, index: int | None = None) -> errors.Overflow:
     name = operation()
     message = f"{name}: {_place(argument, index)} is not representable"
     return errors.Overflow(errors.MathError("Overflow", name, message))
+
+
+def dimension_mismatch(argument: str, expected: object, actual: object) -> errors.DimensionMismatch:
+    """A length that the library cannot see, since it is given a pointer."""
+    name = operation()
+    message = f"{name}: {argument} has dimension {actual}; required {expected}"
+    return errors.DimensionMismatch(
+        errors.MathError(
+            "DimensionMismatch",
+            name,
+            message,
+            argument=argument,
+            expected=str(expected),
+            actual=str(actual),
+        )
+    )
+
+
+def index_out_of_bounds(
+    argument: str, value: int, bound: int, index: int | None = None
+) -> errors.IndexOutOfBounds:
+    """An index or axis that may be negative, which only Python knows: -bound <= value < bound."""
+    name = operation()
+    message = (
+        f"{name}: {_place(argument, index)} = {value} is out of bounds; required >= {-bound} and < {bound}"
+    )
+    return errors.IndexOutOfBounds(
+        errors.MathError(
+            "IndexOutOfBounds", name, message, argument=argument, index=index, value=value, bound=bound
+        )
+    )
 
 
 def closed(argument: str) -> ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ._failure import closed
 from ._hmath import ffi, lib
@@ -27,7 +27,7 @@ class Owner:
 
     _handle: Any
 
-    def __init__(self, *_: object, **__: object) -> NoReturn:
+    def __init__(self, *_: object, **__: object) -> None:
         raise TypeError(f"{type(self).__name__} objects are made by functions, not by their class")
 
     def close(self) -> None:

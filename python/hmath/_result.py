@@ -148,8 +148,8 @@ def elements(value: CData) -> memoryview[float]:
     """The elements of a Double or Float tensor as flat, read-only memory that keeps the value alive."""
     bytes_of, typecode = _memory(value)
     # Without elements there is no memory to look at.
-    view = memoryview(bytes_of if bytes_of is not None else b"").cast("B")
-    return (view.cast("d") if typecode == "d" else view.cast("f")).toreadonly()
+    view: Any = memoryview(bytes_of if bytes_of is not None else b"").cast("B").cast(typecode)
+    return view.toreadonly()  # type: ignore[no-any-return]
 
 
 def numpy_array(value: CData, writable: bool = False) -> Any:
@@ -172,7 +172,7 @@ def shape_of(value: CData) -> tuple[int, ...]:
     return tuple(ffi.unpack(lib.hmath_tensor_shape(value), rank)) if rank else ()
 
 
-def _memory(value: CData) -> tuple[Any, str]:
+def _memory(value: CData) -> tuple[Any, Any]:
     """The memory of a tensor's elements, None where it has none, and the type code of one."""
     if lib.hmath_kind(value) == lib.HMATH_KIND_TENSOR_FLOAT:
         data, typecode, width = lib.hmath_tensor_float_data(value), "f", 4
