@@ -321,7 +321,7 @@ def float_data(x: Any, argument: str) -> Any:
         return _from_buffer(_FLOAT_ARRAY, x)
     numbers = ffi.unpack(data, len(data)) if len(data := double_data(x, argument)) else []
     try:
-        return _from_buffer(_FLOAT_ARRAY, struct.pack(f"{len(numbers)}f", *numbers))
+        return _from_buffer(_FLOAT_ARRAY, struct.pack(f"={len(numbers)}f", *numbers))
     except OverflowError:  # a finite number beyond the largest float
         raise overflow(argument) from None
 

@@ -72,14 +72,16 @@ def _from_math_error(error: Any) -> errors.HMathError:
 def operation() -> str:
     """The public function that is being called, as messages name it: ``"core.softmax"``.
 
-    Found on the stack: the innermost frame of a public module of this package. Failing is rare, so
+    Found on the stack: the innermost public function of a public module of this package. Failing is rare, so
     that functions need not carry their names along on the way that succeeds.
     """
     frame = sys._getframe(1)
     while frame is not None:
         package, _, module = frame.f_globals.get("__name__", "").rpartition(".")
-        if package == "hmath" and not module.startswith("_"):
-            return f"{module.removeprefix('deeplearning_')}.{frame.f_code.co_name.strip('_')}"
+        function = frame.f_code.co_name
+        helper = function.startswith(("_", "<")) and not function.startswith("__")
+        if package == "hmath" and not module.startswith("_") and not helper:
+            return f"{module.removeprefix('deeplearning_')}.{function.strip('_')}"
         frame = frame.f_back  # type: ignore[assignment]
     return "hmath"
 

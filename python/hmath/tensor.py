@@ -20,7 +20,7 @@ import operator
 from array import array
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast
 
 from . import _convert
 from ._call import Argument, CData, call, check, context, invoke
@@ -106,8 +106,7 @@ class Tensor(Owner):
     @property
     def values(self) -> list[float]:
         """The elements in row-major order, as a flat list."""
-        values: Any = elements(self._open()).tolist()
-        return values
+        return elements(self._open()).tolist()  # type: ignore[return-value]
 
     def tolist(self) -> Any:
         """The elements as nested lists, as deep as there are axes; a number for rank 0."""
@@ -146,7 +145,9 @@ class Tensor(Owner):
         if flags & 1:  # PyBUF_WRITABLE
             raise BufferError("a tensor is immutable")
         view: Any = elements(self._open())
-        return view if not self.size else view.cast("B").cast(view.format, self.shape)
+        if self.size:
+            view = view.cast("B").cast(view.format, self.shape)
+        return cast(memoryview, view)
 
     def __dlpack__(
         self,
@@ -494,9 +495,12 @@ def stack(tensors: Sequence[Self], axis: int = 0) -> Self:
 
 def _joined(function: Any, tensors: Sequence[Self], axis: int, more: int) -> Self:
     handles = [_convert.value(item, "tensors", "Tensor")[2] for item in tensors]
-    rank = tensors[0].rank + more if handles else 1
-    found = _axis(_integers((axis,), "axis")[0], rank, "axis")
-    return adopt(type(tensors[0]) if handles else Tensor, invoke(function, handles, len(handles), found))
+    first: Tensor | None = tensors[0] if handles else None
+    # Of no tensors there is no rank; the library says what is wrong with them.
+    rank = 1 if first is None else first.rank + more
+    found = _axis(axis, rank, "axis")
+    handle = invoke(function, handles, len(handles), found)
+    return adopt(type(tensors[0]), handle)
 
 
 def broadcast_to(input: Self, shape: Sequence[int]) -> Self:
