@@ -195,6 +195,69 @@ HMATH_CALL hmath_neural_layers_adaptive_pooling(hmath_context *ctx, const hmath_
 HMATH_CALL hmath_neural_layers_global_pooling(hmath_context *ctx, const hmath_value *mode,
                                               const hmath_value *input, hmath_value **out);
 
+/* ---- normalisation ---- */
+
+/**
+ * Batch normalisation (Ioffe and Szegedy 2015): gamma * (x - mean)/sqrt(variance + epsilon) + beta, by
+ * channel. Training takes the batch's mean and population variance, and returns a state whose entries
+ * are (1 - momentum)*running + momentum*batch, with the unbiased variance (the population's where a channel
+ * has one element) and one more batch seen. Inference takes the state's and returns it unchanged.
+ * @param mode           Training
+ * @param momentum       Double in [0, 1]: the weight of the new batch
+ * @param epsilon        Double > 0
+ * @param gamma, beta    [Double], one entry a channel
+ * @param state          BatchNormState, one entry a channel; running_variance >= 0
+ * @param input          Tensor [N, C, spatial...] of rank >= 2
+ * @param out            (Tensor of the input's shape, BatchNormState)
+ * MathErrors: NonFinite, DomainError, DimensionMismatch, EmptyInput (training without an element),
+ * Overflow
+ */
+HMATH_CALL hmath_neural_layers_batch_norm(hmath_context *ctx, const hmath_value *mode,
+                                          const hmath_value *momentum, const hmath_value *epsilon,
+                                          const hmath_value *gamma, const hmath_value *beta,
+                                          const hmath_value *state, const hmath_value *input,
+                                          hmath_value **out);
+
+/**
+ * Layer normalisation (Ba, Kiros and Hinton 2016): (x - mean)/sqrt(variance + epsilon) over the trailing
+ * `axes` axes, population variance, for each index of the others; no affine part. Two-pass or better at
+ * every magnitude.
+ * @param axes     Int, 1 ... rank: how many axes make up a group
+ * @param epsilon  Double > 0
+ * MathErrors: DomainError, NonFinite, DimensionMismatch (axes > rank), EmptyInput (groups of nothing)
+ */
+HMATH_CALL hmath_neural_layers_layer_norm(hmath_context *ctx, const hmath_value *axes,
+                                          const hmath_value *epsilon, const hmath_value *input,
+                                          hmath_value **out);
+
+/** x / sqrt(mean of x^2 + epsilon) (Zhang and Sennrich 2019); otherwise as layer_norm. */
+HMATH_CALL hmath_neural_layers_rms_norm(hmath_context *ctx, const hmath_value *axes,
+                                        const hmath_value *epsilon, const hmath_value *input,
+                                        hmath_value **out);
+
+/** Layer normalisation of each image and channel over its spatial axes; input of rank >= 3. */
+HMATH_CALL hmath_neural_layers_instance_norm(hmath_context *ctx, const hmath_value *epsilon,
+                                             const hmath_value *input, hmath_value **out);
+
+/**
+ * Layer normalisation of each image over groups of neighbouring channels (Wu and He 2018); input of rank
+ * >= 2. @param groups  Int >= 1 that divides the number of channels, else DimensionMismatch
+ */
+HMATH_CALL hmath_neural_layers_group_norm(hmath_context *ctx, const hmath_value *groups,
+                                          const hmath_value *epsilon, const hmath_value *input,
+                                          hmath_value **out);
+
+/**
+ * Weight normalisation (Salimans and Kingma 2016): slice i along `axis` becomes scales[i] * v/|v|.
+ * @param axis    Int, 0 ... rank-1, else IndexOutOfBounds
+ * @param scales  [Double], one entry a slice
+ * MathErrors: IndexOutOfBounds, DimensionMismatch, EmptyInput, NonFinite, DomainError (a slice of zeros:
+ * the index is that of its first element)
+ */
+HMATH_CALL hmath_neural_layers_weight_norm(hmath_context *ctx, const hmath_value *axis,
+                                           const hmath_value *scales, const hmath_value *input,
+                                           hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

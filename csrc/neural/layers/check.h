@@ -2,6 +2,8 @@
 #ifndef HM_LAYERS_CHECK_H
 #define HM_LAYERS_CHECK_H
 
+#include <stdio.h>
+
 #include "tensor/view.h"
 
 static inline hm_status hm_check_positive(hm_context *ctx, const char *argument, double x)
@@ -38,6 +40,18 @@ static inline hm_status hm_check_entries(hm_context *ctx, const char *argument, 
         if (list->data[i] < least)
             return hm_fail_domain_int(ctx, argument, i, list->data[i], least ? ">= 1" : ">= 0");
     return HMATH_OK;
+}
+
+/* Step 3: `count` things of `whole` that fall into `parts` equal parts. */
+static inline hm_status hm_check_divides(hm_context *ctx, const char *argument, int64_t parts,
+                                         int64_t count, const char *whole)
+{
+    if (count % parts == 0)
+        return HMATH_OK;
+    char expected[64], actual[32];
+    snprintf(expected, sizeof expected, "a divisor of %lld %s", (long long)count, whole);
+    snprintf(actual, sizeof actual, "%lld", (long long)parts);
+    return hm_fail_shape(ctx, argument, expected, actual);
 }
 
 #endif

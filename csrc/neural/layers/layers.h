@@ -14,6 +14,26 @@
 hm_status hm_embedding(hm_context *ctx, const hm_tensor *weights, const hm_ints *indices,
                        hm_tensor **out);
 
+/* norm.c */
+hm_status hm_layer_norm(hm_context *ctx, int64_t axes, double epsilon, const hm_tensor *input,
+                        hm_tensor **out);
+hm_status hm_rms_norm(hm_context *ctx, int64_t axes, double epsilon, const hm_tensor *input,
+                      hm_tensor **out);
+hm_status hm_instance_norm(hm_context *ctx, double epsilon, const hm_tensor *input,
+                           hm_tensor **out);
+hm_status hm_group_norm(hm_context *ctx, int64_t groups, double epsilon, const hm_tensor *input,
+                        hm_tensor **out);
+
+/* weight_norm.c */
+hm_status hm_weight_norm(hm_context *ctx, int64_t axis, const hm_doubles *scales,
+                         const hm_tensor *input, hm_tensor **out);
+
+/* batch_norm.c: *out and *next together or neither */
+hm_status hm_batch_norm(hm_context *ctx, const hm_training *mode, double momentum, double epsilon,
+                        const hm_doubles *gamma, const hm_doubles *beta,
+                        const hm_batch_norm_state *state, const hm_tensor *input, hm_tensor **out,
+                        hm_batch_norm_state **next);
+
 /* pooling.c */
 hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *kernel,
                      const hm_ints *stride, const hm_ints *padding, const hm_tensor *input,
