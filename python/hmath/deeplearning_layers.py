@@ -9,13 +9,21 @@ axes; attention takes ``[sequence, feature]``, and True in a mask permits a key.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ._call import call
-from ._convert import doubles, integer, integers
-from ._record import Record, record
-from ._result import plain
+from ._convert import double, doubles, integer, integers
+from ._convert import tensor as tensor_argument
+from ._convert import value as value_argument
+from ._hmath import lib
+from ._owner import Owner
+from ._record import Record, record, record_result
+from ._result import items, like, owner, owns, plain
 from ._selector import Selector, selector
+from .tensor import TensorDouble
+
+if TYPE_CHECKING:
+    from ._typing import ArrayT, Doubles, Integers, TensorLike
 
 # ---------------------------------------------------------------- selectors
 
@@ -155,3 +163,345 @@ def convolution_dilation(options: ConvOptions) -> list[int]:
 def convolution_groups(options: ConvOptions) -> int:
     """The number of channel groups."""
     return plain(call("hmath_neural_layers_convolution_groups", record(options, ConvOptions, "options")), int)
+
+
+# ---------------------------------------------------------------- normalisation
+
+
+def batch_norm(
+    mode: Training,
+    momentum: float,
+    epsilon: float,
+    gamma: Doubles,
+    beta: Doubles,
+    state: BatchNormState,
+    input: ArrayT,
+) -> tuple[ArrayT, BatchNormState]:
+    """gamma·(x - mean)/√(variance + epsilon) + beta, by channel (Ioffe and Szegedy 2015).
+
+    Training takes the batch's mean and population variance; the state returned holds
+    (1 - momentum)·running + momentum·batch, with the unbiased variance (the population's where a channel
+    has one element), and one more batch. Inference takes the state's and returns it unchanged.
+
+    Args:
+        mode: ``Training.TRAINING`` or ``Training.INFERENCE``.
+        momentum: in [0, 1], the weight of the new batch.
+        epsilon: > 0.
+        gamma, beta: one entry a channel.
+        state: one entry a channel; running_variance ≥ 0.
+        input: ``[N, C, spatial...]``, rank ≥ 2.
+
+    Raises:
+        NonFinite, DomainError, DimensionMismatch: a parameter, a shape, an element.
+        EmptyInput: training without an element.
+        Overflow: an element of the result, or of the new state, is no double.
+
+    >>> state = BatchNormState([0.0], [1.0], 0)
+    >>> with tensor.tensor([4, 1], [1, 2, 3, 4]) as x:
+    ...     y, state = batch_norm(Training.TRAINING, 0.5, 1e-5, [1.0], [0.0], state, x)
+    >>> state
+    BatchNormState(running_mean=[1.25], running_variance=[1.3333333333333335], batches_seen=1)
+    """
+    result, updated = items(
+        call(
+            "hmath_neural_layers_batch_norm",
+            value_argument(mode, "mode", "Training"),
+            double(momentum, "momentum"),
+            double(epsilon, "epsilon"),
+            doubles(gamma, "gamma"),
+            doubles(beta, "beta"),
+            record(state, BatchNormState, "state"),
+            tensor_argument(input, "input"),
+        )
+    )
+    return like(result, input), record_result(BatchNormState, updated)
+
+
+def layer_norm(axes: int, epsilon: float, input: ArrayT) -> ArrayT:
+    """(x - mean)/√(variance + epsilon) over the last `axes` axes (Ba, Kiros and Hinton 2016).
+
+    Population variance, two-pass or better at every magnitude; no affine part.
+
+    Args:
+        axes: how many trailing axes form a group, 1 ... rank.
+        epsilon: > 0.
+
+    Raises:
+        DomainError, NonFinite, DimensionMismatch: a parameter, or `axes` beyond the rank.
+        EmptyInput: groups of no element.
+
+    >>> with tensor.tensor([2], [1e8, 1e8 + 2]) as x:
+    ...     layer_norm(1, 1e-12, x).values
+    [-0.9999999999995, 0.9999999999995]
+    """
+    return like(
+        call(
+            "hmath_neural_layers_layer_norm",
+            integer(axes, "axes"),
+            double(epsilon, "epsilon"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+def rms_norm(axes: int, epsilon: float, input: ArrayT) -> ArrayT:
+    """x/√(mean of x² + epsilon) over the last `axes` axes (Zhang and Sennrich 2019).
+
+    Arguments and failures are those of :func:`layer_norm`.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_rms_norm",
+            integer(axes, "axes"),
+            double(epsilon, "epsilon"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+def instance_norm(epsilon: float, input: ArrayT) -> ArrayT:
+    """Layer normalisation of each image and channel over its spatial axes; rank ≥ 3.
+
+    Ulyanov, Vedaldi and Lempitsky (2016). Failures are those of :func:`layer_norm`.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_instance_norm",
+            double(epsilon, "epsilon"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+def group_norm(groups: int, epsilon: float, input: ArrayT) -> ArrayT:
+    """Layer normalisation of each image over groups of neighbouring channels (Wu and He 2018).
+
+    Args:
+        groups: ≥ 1; a divisor of the number of channels, else DimensionMismatch.
+        input: ``[N, C, spatial...]``, rank ≥ 2.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_group_norm",
+            integer(groups, "groups"),
+            double(epsilon, "epsilon"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+def weight_norm(axis: int, scales: Doubles, input: ArrayT) -> ArrayT:
+    """scales[i]·v/‖v‖ for each slice v along `axis` (Salimans and Kingma 2016).
+
+    Args:
+        axis: 0 ... rank - 1, else IndexOutOfBounds.
+        scales: one entry a slice.
+
+    Raises:
+        DomainError: a slice of zeros has no direction; `index` is its first element's.
+        DimensionMismatch, EmptyInput, NonFinite: as everywhere.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_weight_norm",
+            integer(axis, "axis"),
+            doubles(scales, "scales"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+# ---------------------------------------------------------------- rows of tables
+
+
+def embedding(weights: ArrayT, indices: Integers) -> ArrayT:
+    """Rows of ``[vocabulary, features]`` weights in the order of `indices`.
+
+    Raises:
+        IndexOutOfBounds: an index outside 0 ... vocabulary - 1; negative ones do not count from the end.
+
+    >>> with tensor.tensor([3, 2], [1, 2, 3, 4, 5, 6]) as table:
+    ...     embedding(table, [2, 0]).values
+    [5.0, 6.0, 1.0, 2.0]
+    """
+    return like(
+        call(
+            "hmath_neural_layers_embedding",
+            tensor_argument(weights, "weights"),
+            integers(indices, "indices"),
+        ),
+        weights,
+    )
+
+
+# ---------------------------------------------------------------- pooling
+
+
+def pooling(mode: PoolMode, kernel: Integers, stride: Integers, padding: Integers, input: ArrayT) -> ArrayT:
+    """The largest element of each window, or the mean of its real ones.
+
+    Padded cells take no part, neither in the maximum nor in the count. Output extent
+    ⌊(in + 2·padding - kernel)/stride⌋ + 1.
+
+    Args:
+        mode: ``MaxPool`` or ``AveragePool``.
+        kernel, stride, padding: one entry a spatial axis; kernel, stride ≥ 1, padding ≥ 0.
+        input: ``[N, C, spatial...]`` with one to three spatial axes.
+
+    Raises:
+        DomainError: an entry, or padding ≥ kernel, which leaves a window without a real cell.
+        DimensionMismatch, EmptyInput, NonFinite: as everywhere.
+
+    >>> with tensor.tensor([1, 1, 4], [1, 5, 2, 3]) as x:
+    ...     pooling(MaxPool, [2], [2], [0], x).values
+    [5.0, 3.0]
+    """
+    return like(
+        call(
+            "hmath_neural_layers_pooling",
+            value_argument(mode, "mode", "PoolMode"),
+            integers(kernel, "kernel"),
+            integers(stride, "stride"),
+            integers(padding, "padding"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+def adaptive_pooling(mode: PoolMode, shape: Integers, input: ArrayT) -> ArrayT:
+    """Pooling into `shape` bins: bin i of out covers the cells ⌊i·in/out⌋ ... ⌈(i+1)·in/out⌉ - 1.
+
+    Args:
+        mode: ``MaxPool`` or ``AveragePool``.
+        shape: the output's spatial extents, each ≥ 1.
+        input: ``[N, C, spatial...]`` with one to three spatial axes.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_adaptive_pooling",
+            value_argument(mode, "mode", "PoolMode"),
+            integers(shape, "shape"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+def global_pooling(mode: PoolMode, input: ArrayT) -> ArrayT:
+    """One value an image and channel: ``[N, C]`` of ``[N, C, spatial...]``."""
+    return like(
+        call(
+            "hmath_neural_layers_global_pooling",
+            value_argument(mode, "mode", "PoolMode"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+# ---------------------------------------------------------------- positions
+
+
+def causal_mask(queries: int, keys: int, offset: int) -> list[list[bool]]:
+    """allowed[i][j] = (j ≤ i + offset): query i stands behind `offset` cached keys. All ≥ 0.
+
+    >>> causal_mask(2, 3, 1)
+    [[True, True, False], [True, True, True]]
+    """
+    return plain(
+        call(
+            "hmath_neural_layers_causal_mask",
+            integer(queries, "queries"),
+            integer(keys, "keys"),
+            integer(offset, "offset"),
+        ),
+        list[list[bool]],
+    )
+
+
+def alibi_bias(slope: float, queries: int, keys: int, offset: int) -> list[list[float]]:
+    """-slope·|(i + offset) - j| (Press, Smith and Lewis 2022); slope and counts ≥ 0.
+
+    Symmetric: combine it with a causal mask where the future must stay unseen.
+
+    >>> alibi_bias(0.5, 1, 3, 2)
+    [[-1.0, -0.5, 0.0]]
+    """
+    return plain(
+        call(
+            "hmath_neural_layers_alibi_bias",
+            double(slope, "slope"),
+            integer(queries, "queries"),
+            integer(keys, "keys"),
+            integer(offset, "offset"),
+        ),
+        list[list[float]],
+    )
+
+
+# ---------------------------------------------------------------- the KV cache
+
+
+@owns(lib.HMATH_KIND_KV_CACHE)
+class KVCache(Owner):
+    """Keys and values of past positions, immutable: appending makes a new version.
+
+    Versions share memory. Appending to the newest one costs the new rows only; appending a second time
+    to an older one copies what it shows. Memory grows with what is held, not with the capacity.
+    """
+
+    __slots__ = ()
+
+    def _describe(self) -> str:
+        keys, values = cache_values(self)
+        rows, width = keys.shape
+        return f"<KVCache of {rows} rows, widths {width} and {values.shape[1]}>"
+
+
+def empty_cache(capacity: int, key_dimensions: int, value_dimensions: int) -> KVCache:
+    """A cache without rows that can hold up to `capacity` of them; all three ≥ 1."""
+    return owner(
+        KVCache,
+        call(
+            "hmath_neural_layers_empty_cache",
+            integer(capacity, "capacity"),
+            integer(key_dimensions, "key_dimensions"),
+            integer(value_dimensions, "value_dimensions"),
+        ),
+    )
+
+
+def append_cache(cache: KVCache, key: TensorLike, value: TensorLike) -> KVCache:
+    """A new cache with the rows of `key` and `value` behind those of `cache`, which stays as it is.
+
+    Raises:
+        DimensionMismatch: a width, unequal numbers of rows, or more rows than there is room for.
+        NonFinite: an element of `key` or `value`.
+    """
+    return owner(
+        KVCache,
+        call(
+            "hmath_neural_layers_append_cache",
+            value_argument(cache, "cache", "KVCache"),
+            tensor_argument(key, "key"),
+            tensor_argument(value, "value"),
+        ),
+    )
+
+
+def cache_values(cache: KVCache) -> tuple[TensorDouble, TensorDouble]:
+    """(keys, values): ``[length, key_dimensions]`` and ``[length, value_dimensions]``, without a copy.
+
+    >>> with empty_cache(8, 2, 1) as cache, tensor.tensor([1, 2], [1, 2]) as key:
+    ...     with tensor.tensor([1, 1], [3]) as value, append_cache(cache, key, value) as longer:
+    ...         [part.values for part in cache_values(longer)]
+    [[1.0, 2.0], [3.0]]
+    """
+    keys, values = items(call("hmath_neural_layers_cache_values", value_argument(cache, "cache", "KVCache")))
+    return owner(TensorDouble, keys), owner(TensorDouble, values)
