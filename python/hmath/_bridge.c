@@ -155,6 +155,17 @@ double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hm
     return number;
 }
 
+hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape, const double *values,
+                           int64_t count)
+{
+    int64_t size = 1;
+    for (int32_t i = 0; i < rank; i++)
+        if (shape[i] < 0 || __builtin_mul_overflow(size, shape[i], &size))
+            return NULL;
+    hmath_value *made = NULL;
+    return size == count && hmath_tensor_create(ctx, rank, shape, values, &made) == HMATH_OK ? made : NULL;
+}
+
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result)
 {
     hmath_value *value = NULL;

@@ -67,6 +67,13 @@ double bridge_call_double(hmath_context *ctx, bridge_function function, const br
 /* The same for a wrapper of a value and a Double that returns a Double: the shortest way for scalars. */
 double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value, double x);
 
+/*
+ * A Tensor Double of `count` values, or NULL where the shape does not ask for as many or anything else is
+ * wrong: then the longer way finds out what.
+ */
+hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape, const double *values,
+                           int64_t count);
+
 /* Make the Value that an argument describes, to be kept. Data that is lent is copied. */
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result);
 

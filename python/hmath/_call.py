@@ -55,6 +55,7 @@ _ISA_NAMES = {
 
 _new = ffi.new
 _gc = ffi.gc
+_release = lib.hmath_release
 _RESULT = ffi.typeof("bridge_result *")
 _VALUE_OUT = ffi.typeof("hmath_value **")
 
@@ -186,14 +187,14 @@ def make(argument: Argument) -> CData:
     status = lib.bridge_make(context(), (argument,), result)
     if status:
         raise _failure(status, result)
-    return _gc(result.value, lib.hmath_release)
+    return _gc(result.value, _release)
 
 
 def invoke(function: Any, *arguments: Any) -> CData:
     """Call ``function(context, *arguments, hmath_value **out)``; returns an owned handle."""
     out = _new(_VALUE_OUT)
     check(function(context(), *arguments, out))
-    return _gc(out[0], lib.hmath_release)
+    return _gc(out[0], _release)
 
 
 def check(status: int) -> None:

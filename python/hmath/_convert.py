@@ -48,7 +48,7 @@ _HANDLE_ARRAY = ffi.typeof("hmath_value *[]")
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TEXT = (str, bytes, bytearray)
 # Kinds of elements that need no look of their own. A bool is an int to Python, but its type is not int.
-_NUMBERS, _INTEGERS, _BOOLEANS = {float, int}, {int}, {bool}
+_NUMBERS, _FLOATS, _INTEGERS, _BOOLEANS = {float, int}, {float}, {int}, {bool}
 
 # cffi keeps what an array lies in alive, not what its pointers point at.
 _kept_alive: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
@@ -332,6 +332,16 @@ def numpy_floats(x: Any, argument: str) -> Any:
     if numpy_array is None or numpy_array.dtype.char not in "df":
         raise type_mismatch(argument, "array of float64 or float32", x)
     return _contiguous(numpy_array)
+
+
+def plain_integers(x: Any) -> bool:
+    """A list of plain ints, all of 64 bits: cffi takes it as it is."""
+    return type(x) is list and set(map(type, x)) <= _INTEGERS and all(map(_fits, x))
+
+
+def plain_numbers(x: Any) -> bool:
+    """A list of plain floats: cffi takes it as it is."""
+    return type(x) is list and set(map(type, x)) <= _FLOATS
 
 
 def _fits(x: int) -> bool:

@@ -10,6 +10,7 @@ from ._hmath import ffi, lib
 
 Self = TypeVar("Self", bound="Owner")
 _gc = ffi.gc
+_release = lib.hmath_release
 
 
 class Owner:
@@ -76,7 +77,9 @@ class Owner:
 
 def wrap(cls: type[Self], value: Any) -> Self:
     """An owner of the class for a reference that is ours."""
-    return adopt(cls, _gc(value, lib.hmath_release))
+    owner: Self = cls.__new__(cls)
+    owner._handle = _gc(value, _release)
+    return owner
 
 
 def adopt(cls: type[Self], handle: Any) -> Self:

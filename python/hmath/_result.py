@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast, overload
 
 from ._call import CData, check, context
 from ._hmath import ffi, lib
-from ._owner import Owner, adopt
+from ._owner import Owner, adopt, wrap
 from ._typing import ArrayT
 
 Owned = TypeVar("Owned", bound=Owner)
@@ -36,7 +36,7 @@ def owns(kind: int) -> Callable[[type[Owned]], type[Owned]]:
 
 def owner(cls: type[Owned], result: CData) -> Owned:
     """An owned handle of a class that is known beforehand."""
-    return adopt(cls, _gc(result.value, _release))
+    return wrap(cls, result.value)
 
 
 def handle(result: CData) -> CData:

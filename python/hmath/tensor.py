@@ -20,13 +20,13 @@ import operator
 from array import array
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import _convert
 from ._call import Argument, CData, call, check, context, invoke
 from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
-from ._owner import Owner, adopt
+from ._owner import Owner, adopt, wrap
 from ._result import elements, like, numpy_array, owner, owns, plain, shape_of
 
 if TYPE_CHECKING:
@@ -403,6 +403,11 @@ def tensor(shape: Integers, values: Doubles) -> TensorDouble:
     Raises DomainError (a negative extent), DimensionMismatch (another number of values; more than eight
     axes), MemoryError.
     """
+    if _convert.plain_integers(shape) and _convert.plain_numbers(values):
+        # The common case in one call; where it fails, the way below finds out why.
+        made = lib.bridge_tensor(context(), len(shape), shape, values, len(values))
+        if made:
+            return wrap(TensorDouble, made)
     extents, data = _convert.int_list(shape, "shape"), _convert.double_data(values, "values")
     _check_count(extents, len(data))
     return adopt(TensorDouble, invoke(lib.hmath_tensor_create, len(extents), extents, data))
@@ -646,7 +651,9 @@ def _full_index(index: Any, rank: int) -> list[Any]:
 
 
 def _index(part: Any, axis: int) -> int:
-    if isinstance(part, bool) or not isinstance(part, SupportsIndex):
+    if type(part) is int:
+        return part
+    if isinstance(part, bool) or not hasattr(type(part), "__index__"):
         raise type_mismatch("index", "Int or slice", part, axis)
     try:
         return operator.index(part)

@@ -1,0 +1,339 @@
+"""Conversion of arguments: what each kind of parameter takes, what it refuses, and what it says then."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import math
+from array import array
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hmath
+from hmath import _convert, _result, tensor
+from hmath._call import make
+from hmath._hmath import ffi, lib
+from hmath._result import plain
+
+NAN = float("nan")
+
+
+def value_of(argument: tuple[Any, ...]) -> Any:
+    """What the library gets from an argument, read back."""
+    result = ffi.new("bridge_result *")
+    lib.bridge_describe(lib.hmath_retain(make(argument)), result)
+    if result.kind == lib.HMATH_KIND_TENSOR_DOUBLE:
+        return "tensor", _result.numpy_array(_result.handle(result)).tolist()
+    return plain(result, object)
+
+
+class Index:
+    """An object that is an integer."""
+
+    def __index__(self) -> int:
+        return 7
+
+
+class Float:
+    """An object that is a number."""
+
+    def __float__(self) -> float:
+        return 2.5
+
+
+# ---------------------------------------------------------------- scalars
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        (0.5, 0.5),
+        (3, 3.0),
+        (np.float64(1.5), 1.5),
+        (np.float32(0.1), float(np.float32(0.1))),
+        (np.int8(-3), -3.0),
+        (Index(), 7.0),
+        (Float(), 2.5),
+        (decimal.Decimal("0.25"), 0.25),
+        (fractions.Fraction(1, 3), 1 / 3),
+        (np.array(4.0), 4.0),
+        (-(2**53) - 1, float(-(2**53) - 1)),
+        (math.inf, math.inf),
+    ],
+)
+def test_double(given: Any, got: float) -> None:
+    assert value_of(_convert.double(given, "x")) == got
+
+
+@pytest.mark.parametrize(
+    "given", [True, False, np.True_, "1.0", b"1", None, [1.0], 1j, np.array([1.0]), np.array([]), object()]
+)
+def test_double_refuses(given: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch) as caught:
+        _convert.double(given, "margin")
+    error = caught.value.math_error
+    assert (error.argument, error.expected, error.index) == ("margin", "Double", None)
+    assert isinstance(caught.value, TypeError)
+
+
+def test_double_too_large() -> None:
+    with pytest.raises(hmath.Overflow, match="margin") as caught:
+        _convert.double(10**400, "margin")
+    assert isinstance(caught.value, OverflowError)
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [(0, 0), (-5, -5), (Index(), 7), (np.int64(9), 9), (np.uint8(200), 200), (2**63 - 1, 2**63 - 1)],
+)
+def test_integer(given: Any, got: int) -> None:
+    assert value_of(_convert.integer(given, "axis")) == got
+
+
+@pytest.mark.parametrize("given", [2.0, True, np.False_, "2", None, np.float64(2), np.array([1, 2]), Float()])
+def test_integer_refuses(given: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch, match="axis") as caught:
+        _convert.integer(given, "axis")
+    assert caught.value.math_error.expected == "Int"
+
+
+@pytest.mark.parametrize("given", [2**63, -(2**63) - 1, 10**30, np.uint64(2**63)])
+def test_integer_beyond_64_bits(given: Any) -> None:
+    with pytest.raises(hmath.Overflow):
+        _convert.integer(given, "axis")
+
+
+@pytest.mark.parametrize(
+    ("given", "got"), [(True, True), (False, False), (np.True_, True), (np.False_, False)]
+)
+def test_boolean(given: Any, got: bool) -> None:
+    assert value_of(_convert.boolean(given, "similar")) is got
+
+
+@pytest.mark.parametrize("given", [0, 1, 1.0, "True", None, [True]])
+def test_boolean_refuses(given: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch, match="similar"):
+        _convert.boolean(given, "similar")
+
+
+# ---------------------------------------------------------------- lists
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ([], []),
+        ([1, 2.5], [1.0, 2.5]),
+        ((0.1, -0.0), [0.1, -0.0]),
+        (range(3), [0.0, 1.0, 2.0]),
+        ([np.float64(1.5), Float()], [1.5, 2.5]),
+    ],
+)
+def test_doubles_from_sequences(given: Any, got: list[float]) -> None:
+    assert value_of(_convert.doubles(given, "values")) == got
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        array("d", [1, 2, 3]),
+        np.array([1.0, 2.0, 3.0]),
+        np.array([9.0, 1.0, 9.0, 2.0, 9.0, 3.0])[1::2],
+        np.array([1.0, 2.0, 3.0], dtype=">f8"),
+        memoryview(array("d", [1, 2, 3])),
+        memoryview(array("d", [3, 2, 1]))[::-1],
+    ],
+)
+def test_doubles_from_memory(given: Any) -> None:
+    """Rank-1 memory is lent as a tensor, which a [Double] parameter takes like a list."""
+    assert value_of(_convert.doubles(given, "values")) == ("tensor", [1.0, 2.0, 3.0])
+
+
+def test_doubles_are_lent_without_a_copy() -> None:
+    numbers = np.arange(5.0)
+    form, _, data, rank, _, shape = _convert.doubles(numbers, "values")
+    assert form == lib.BRIDGE_TENSOR
+    assert int(ffi.cast("intptr_t", data)) == numbers.ctypes.data
+    assert (rank, shape[0]) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "abc",
+        b"abc",
+        {1.0: 2.0},
+        {1.0},
+        5,
+        None,
+        iter([1.0]),
+        np.ones(3, np.float32),
+        np.ones(3, np.int64),
+        np.ones(3, bool),
+        array("f", [1]),
+        array("i", [1]),
+        np.ma.masked_array([1.0, 2.0], [False, True]),
+    ],
+)
+def test_doubles_refuses(given: Any) -> None:
+    """Nothing is widened silently, and what has no order or no length is no list."""
+    with pytest.raises(hmath.TypeMismatch) as caught:
+        _convert.doubles(given, "values")
+    error = caught.value.math_error
+    assert (error.argument, error.index, error.expected) == ("values", None, "List of Double")
+
+
+@pytest.mark.parametrize("bad", [True, "2", None, [2.0], 2j])
+def test_doubles_names_the_element(bad: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch, match=r"values\[2\]") as caught:
+        _convert.doubles([1.0, 2.0, bad], "values")
+    error = caught.value.math_error
+    assert (error.argument, error.index, error.expected) == ("values", 2, "Double")
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ([], []),
+        ([1, -2], [1, -2]),
+        (range(3), [0, 1, 2]),
+        (array("b", [1, 2]), [1, 2]),
+        (np.array([1, 2], np.int64), [1, 2]),
+        (np.array([1, 2, 3, 4], np.int64)[::2], [1, 3]),
+        (np.array([1, 200], np.uint8), [1, 200]),
+        (np.array([1, 2], np.uint64), [1, 2]),
+        (np.array([1, 2], ">i4"), [1, 2]),
+        ([Index(), np.int16(3)], [7, 3]),
+    ],
+)
+def test_integers(given: Any, got: list[int]) -> None:
+    assert value_of(_convert.integers(given, "labels")) == got
+
+
+@pytest.mark.parametrize("given", ["12", [1, 2.0], [True], np.ones(2), np.ones(2, bool), array("d", [1]), 3])
+def test_integers_refuses(given: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch, match="labels"):
+        _convert.integers(given, "labels")
+
+
+@pytest.mark.parametrize("given", [[1, 2**63], np.array([2**63], np.uint64)])
+def test_integers_beyond_64_bits(given: Any) -> None:
+    with pytest.raises(hmath.Overflow):
+        _convert.integers(given, "labels")
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ([], []),
+        ([True, False], [True, False]),
+        (np.array([True, False]), [True, False]),
+        ([np.True_], [True]),
+    ],
+)
+def test_booleans(given: Any, got: list[bool]) -> None:
+    assert value_of(_convert.booleans(given, "mask")) == got
+
+
+@pytest.mark.parametrize("given", [[1], [0.0], "ab", np.array([1, 0]), None])
+def test_booleans_refuses(given: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch, match="mask"):
+        _convert.booleans(given, "mask")
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ([True, False], [True, False]),
+        ([1, 0], [1, 0]),
+        ([1.0, 0.0], [1.0, 0.0]),
+        ([1, 0.0], [1.0, 0.0]),
+        (np.array([True]), [True]),
+        (np.array([1, 0]), [1, 0]),
+    ],
+)
+def test_labels(given: Any, got: list[Any]) -> None:
+    assert value_of(_convert.labels(given, "truth")) == got
+
+
+# ---------------------------------------------------------------- rows
+
+
+@pytest.mark.parametrize(
+    ("given", "got"),
+    [
+        ([], []),
+        ([[], []], [[], []]),
+        ([[1, 2], [3, 4.5]], [[1.0, 2.0], [3.0, 4.5]]),
+        (([1, 2], (3, 4)), [[1.0, 2.0], [3.0, 4.0]]),
+        ([np.array([1.0, 2.0]), [3, 4]], [[1.0, 2.0], [3.0, 4.0]]),
+        ([array("d", [1, 2])], [[1.0, 2.0]]),
+    ],
+)
+def test_double_rows(given: Any, got: list[list[float]]) -> None:
+    assert value_of(_convert.double_rows(given, "scores")) == got
+
+
+def test_double_rows_from_an_array() -> None:
+    given = np.array([[1.0, 2.0], [3.0, 4.0]]).T
+    assert value_of(_convert.double_rows(given, "scores")) == ("tensor", [[1.0, 3.0], [2.0, 4.0]])
+
+
+def test_ragged_rows_are_the_library_s_to_refuse() -> None:
+    """They reach it as they are, since their place in the order of checks is behind the scalars."""
+    assert value_of(_convert.double_rows([[1, 2], [3]], "scores")) == [[1.0, 2.0], [3.0]]
+
+
+@pytest.mark.parametrize("given", ["ab", [1.0], [[1.0], "a"], [np.ones(2, np.float32)], np.ones((2, 2), int)])
+def test_double_rows_refuses(given: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch, match="scores"):
+        _convert.double_rows(given, "scores")
+
+
+def test_boolean_rows() -> None:
+    rows = [[True, False], [False, True]]
+    assert value_of(_convert.boolean_rows(rows, "mask")) == rows
+    assert value_of(_convert.boolean_rows(np.array(rows), "mask")) == rows
+    assert value_of(_convert.maybe(_convert.boolean_rows, rows, "mask")) == rows
+    assert _convert.maybe(_convert.boolean_rows, None, "mask") == _convert.NONE
+    for bad in ([[1, 0]], np.ones((2, 2)), np.ones(2, bool), 3):
+        with pytest.raises(hmath.TypeMismatch, match="mask"):
+            _convert.boolean_rows(bad, "mask")
+
+
+# ---------------------------------------------------------------- tensors and handles
+
+
+def test_tensor_arguments() -> None:
+    array_argument = _convert.tensor(np.ones((2, 3)), "input")
+    assert array_argument[0] == lib.BRIDGE_TENSOR
+    owned = tensor.zeros([2])
+    assert _convert.tensor(owned, "input") == (lib.BRIDGE_VALUE, 0.0, owned._handle)
+
+
+@pytest.mark.parametrize(
+    "given", [[1.0], 1.0, np.ones(2, np.float32), np.ones(2, np.int64), None, "a", array("d", [1])]
+)
+def test_tensor_refuses(given: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch, match="input") as caught:
+        _convert.tensor(given, "input")
+    assert caught.value.math_error.expected == "Tensor Double"
+
+
+def test_closed_owners_are_a_value_error() -> None:
+    closed = tensor.zeros([2])
+    closed.close()
+    for converter in (_convert.tensor, _convert.doubles, _convert.double_rows):
+        with pytest.raises(ValueError, match="input is closed"):
+            converter(closed, "input")
+
+
+def test_memory_that_was_lent_may_go(no_leak: None) -> None:
+    """An argument made from an array outlives nothing: its copy in a list of rows does not depend on it."""
+    row = np.array([1.0, 2.0])
+    argument = _convert.double_rows([row, [3.0, 4.0]], "scores")
+    row[:] = NAN
+    del row
+    assert value_of(argument) == [[1.0, 2.0], [3.0, 4.0]]

@@ -1,0 +1,201 @@
+"""The package as its users meet it: import cost, build flags, versions, threads."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import hmath
+from hmath import tensor
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+
+
+def run(*command: str | Path, **environment: str) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def module(*arguments: str) -> list[str]:
+    return run(sys.executable, "-m", "hmath", *arguments).split()
+
+
+def test_import_takes_milliseconds_and_no_numpy() -> None:
+    """Importing hmath costs less than 30 ms more than importing cffi, and loads neither NumPy nor ctypes."""
+    program = (
+        "import sys, time, cffi; start = time.process_time(); import hmath;"
+        "from hmath import tensor, deeplearning_layers;"
+        "took = time.process_time() - start;"
+        "assert not {'numpy', 'ctypes'} & set(sys.modules), 'imported too much';"
+        "print(took)"
+    )
+    # The median of several: a single start may meet a cold cache.
+    times = [float(run(sys.executable, "-c", program)) for _ in range(5)]
+    assert statistics.median(times) < 0.030
+
+
+def test_library_is_small() -> None:
+    assert Path(hmath.get_library()).stat().st_size < 2_000_000
+
+
+def test_flags_name_what_exists() -> None:
+    assert (Path(hmath.get_include()) / "hmath_deeplearning.h").exists()
+    assert Path(hmath.get_library()).exists()
+    assert module("--version") == [hmath.__version__]
+    assert module("--includedir") == [hmath.get_include()]
+    (libdir,) = module("--libdir")
+    assert (Path(libdir) / Path(hmath.get_library()).name).exists()
+
+
+def test_flags_that_need_an_installed_package() -> None:
+    if not (Path(hmath.get_library()).parent / "pkgconfig").exists():
+        done = subprocess.run(
+            [sys.executable, "-m", "hmath", "--pkgconfigdir"], capture_output=True, text=True
+        )
+        assert done.returncode == 2 and "editable" in done.stderr
+        return
+    (pkgconfigdir,), (cmakedir,) = module("--pkgconfigdir"), module("--cmakedir")
+    assert (Path(pkgconfigdir) / "hmath.pc").exists()
+    assert (Path(cmakedir) / "hmath-config.cmake").exists()
+
+
+def test_nothing_asked_for_is_an_error() -> None:
+    done = subprocess.run([sys.executable, "-m", "hmath"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--cflags" in done.stderr
+
+
+PROGRAM = """
+#include <hmath_deeplearning.h>
+#include <stdio.h>
+int main(void)
+{
+    hmath_context *ctx;
+    hmath_value *v;
+    double x = 0;
+    if (hmath_context_create(NULL, &ctx) || hmath_double_create(ctx, 0.5, &v) || hmath_double_get(v, &x))
+        return 1;
+    hmath_release(v);
+    hmath_context_destroy(ctx);
+    printf("%g %s\\n", x, hmath_version());
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    source = tmp_path / "program.c"
+    source.write_text(PROGRAM)
+    return source
+
+
+def test_a_c_program_builds_with_the_printed_flags(program: Path) -> None:
+    assert COMPILER is not None
+    built = program.with_suffix("")
+    run(COMPILER, program, "-o", built, *module("--cflags", "--libs"))
+    assert run(built) == f"0.5 {hmath.__version__}\n"
+
+
+def test_a_c_program_builds_with_pkg_config(program: Path) -> None:
+    pkg_config = shutil.which("pkg-config")
+    directory = Path(hmath.get_library()).parent / "pkgconfig"
+    if pkg_config is None or not directory.exists():
+        pytest.skip("no pkg-config here, or an editable install")
+    flags = run(pkg_config, "--cflags", "--libs", "hmath", PKG_CONFIG_PATH=str(directory)).split()
+    built = program.with_suffix("")
+    assert COMPILER is not None
+    run(COMPILER, program, "-o", built, *flags)
+    assert run(built) == f"0.5 {hmath.__version__}\n"
+
+
+def test_set_num_threads() -> None:
+    before = hmath.get_num_threads()
+    try:
+        hmath.set_num_threads(3)
+        assert hmath.get_num_threads() == 3
+        seen: list[int] = []
+        thread = threading.Thread(target=lambda: seen.append(hmath.get_num_threads()))
+        thread.start()
+        thread.join()
+        assert seen == [3]
+    finally:
+        hmath.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("threads", "error"), [(-1, ValueError), (2**31, ValueError), (1.0, TypeError), (True, TypeError)]
+)
+def test_set_num_threads_refuses(threads: object, error: type[Exception]) -> None:
+    before = hmath.get_num_threads()
+    with pytest.raises(error, match="threads"):
+        hmath.set_num_threads(threads)  # type: ignore[arg-type]
+    assert hmath.get_num_threads() == before
+
+
+def test_environment_sets_threads_and_instruction_set() -> None:
+    program = "import hmath; print(hmath.get_num_threads(), hmath.instruction_set())"
+    got = run(sys.executable, "-c", program, HMATH_NUM_THREADS="5", HMATH_ISA="baseline").split()
+    # On AArch64 the baseline is NEON.
+    assert got in (["5", "baseline"], ["5", "neon"])
+
+
+def test_versions() -> None:
+    assert hmath.__version__.count(".") == 2
+    assert hmath.numerics_version() == 1
+
+
+def test_a_million_tensors_leave_no_trace(no_leak: None) -> None:
+    """Memory after the second half million is what it was after the first, but for a page cache's noise."""
+
+    def resident() -> int:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    shape, values = [2, 4], [0.0] * 8
+    for _ in range(500_000):
+        tensor.tensor(shape, values)
+    before = resident()
+    for _ in range(500_000):
+        tensor.tensor(shape, values)
+    # 500,000 leaked tensors would be at least 32 MB.
+    assert resident() - before < 4 << 20
+
+
+def test_eight_threads_at_once(no_leak: None) -> None:
+    """Each thread makes, moves and reads tensors of its own and shared ones; every result is right."""
+    shared = tensor.tensor([4, 8], list(map(float, range(32))))
+    failures: list[BaseException] = []
+    start = threading.Barrier(8)
+
+    def work(seed: int) -> None:
+        try:
+            start.wait()
+            for i in range(300):
+                mine = tensor.full([8], float(seed * 1000 + i))
+                joined = tensor.concatenate([shared, mine.reshape(1, 8)])
+                assert joined.shape == (5, 8)
+                assert joined[4].values == [float(seed * 1000 + i)] * 8
+                assert joined[1:2, ::-1].values == [float(x) for x in range(15, 7, -1)]
+                with pytest.raises(hmath.IndexOutOfBounds):
+                    joined[5]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shared.close()
+    del threads, work
+    assert failures == []
