@@ -111,10 +111,11 @@ class Tensor(Owner):
     def tolist(self) -> Any:
         """The elements as nested lists, as deep as there are axes; a number for rank 0."""
         nested: Any = self.values
-        for extent in reversed(self.shape[1:]):
-            rows = range(len(nested) // extent) if extent else range(0)
-            nested = [nested[i * extent : (i + 1) * extent] for i in rows]
-        return nested if self.rank else nested[0]
+        shape = self.shape
+        for axis in range(len(shape) - 1, 0, -1):
+            extent = shape[axis]
+            nested = [nested[i * extent : (i + 1) * extent] for i in range(prod(shape[:axis]))]
+        return nested if shape else nested[0]
 
     def item(self) -> float:
         """The element of a tensor that has exactly one."""
