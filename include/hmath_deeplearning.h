@@ -258,6 +258,21 @@ HMATH_CALL hmath_neural_layers_weight_norm(hmath_context *ctx, const hmath_value
                                            const hmath_value *scales, const hmath_value *input,
                                            hmath_value **out);
 
+/* ---- dense ---- */
+
+/**
+ * input * transpose(weights) + bias over the last axis. Each element is one chain of fused
+ * multiply-adds in increasing feature order from +0, then the bias.
+ * @param input    Tensor [..., in] of rank >= 1
+ * @param weights  Tensor [out, in]
+ * @param bias     [Double] of length out
+ * @param out      Tensor [..., out]
+ * MathErrors: DimensionMismatch, NonFinite, Overflow (a chain that is not finite)
+ */
+HMATH_CALL hmath_neural_layers_dense(hmath_context *ctx, const hmath_value *input,
+                                     const hmath_value *weights, const hmath_value *bias,
+                                     hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

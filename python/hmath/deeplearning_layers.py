@@ -339,6 +339,39 @@ def embedding(weights: ArrayT, indices: Integers) -> ArrayT:
     )
 
 
+# ---------------------------------------------------------------- dense
+
+
+def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
+    """input·weightsᵀ + bias over the last axis: ``[..., in]`` gives ``[..., out]``.
+
+    Each element is one chain of fused multiply-adds in increasing feature order, then the bias: the
+    same bits whatever the batch, the threads and the instruction set.
+
+    Args:
+        input: ``[..., in]``, rank ≥ 1.
+        weights: ``[out, in]``.
+        bias: `out` numbers.
+
+    Raises:
+        DimensionMismatch, NonFinite: a shape, an element.
+        Overflow: a chain that is not finite.
+
+    >>> with tensor.tensor([1, 2], [1, 2]) as x, tensor.tensor([1, 2], [3, 4]) as weights:
+    ...     dense(x, weights, [1]).values
+    [12.0]
+    """
+    return like(
+        call(
+            "hmath_neural_layers_dense",
+            tensor_argument(input, "input"),
+            tensor_argument(weights, "weights"),
+            doubles(bias, "bias"),
+        ),
+        input,
+    )
+
+
 # ---------------------------------------------------------------- pooling
 
 

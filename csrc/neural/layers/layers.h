@@ -14,6 +14,10 @@
 hm_status hm_embedding(hm_context *ctx, const hm_tensor *weights, const hm_ints *indices,
                        hm_tensor **out);
 
+/* dense.c */
+hm_status hm_dense(hm_context *ctx, const hm_tensor *input, const hm_tensor *weights,
+                   const hm_doubles *bias, hm_tensor **out);
+
 /* norm.c */
 hm_status hm_layer_norm(hm_context *ctx, int64_t axes, double epsilon, const hm_tensor *input,
                         hm_tensor **out);
