@@ -12,6 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How hard property tests look: HMATH_TEST_PROFILE=quick|normal|thorough. Times vary too much between
+# machines and under sanitizers to be deadlines.
+for profile, examples in {"quick": 10, "normal": 100, "thorough": 2000}.items():
+    settings.register_profile(profile, max_examples=examples, deadline=None)
+settings.load_profile(os.environ.get("HMATH_TEST_PROFILE", "normal"))
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "tests" / "vectors"

@@ -13,16 +13,15 @@ typedef struct loan {
     int held;
 } loan;
 
-static void loan_returned(void *user)
-{
-    ((loan *)user)->held = 0;
-}
+static void loan_returned(void *user) { ((loan *)user)->held = 0; }
 
 /*
- * A tensor over the caller's memory, without a copy; what it costs is that nothing may keep the tensor
- * beyond the call, since Python may change or free the memory. bridge_call notices where something does.
+ * A tensor over the caller's memory, without a copy; what it costs is that nothing may keep the
+ * tensor beyond the call, since Python may change or free the memory. bridge_call notices where
+ * something does.
  */
-static hmath_status lend_tensor(hmath_context *ctx, const bridge_argument *a, loan *lent, hmath_value **out)
+static hmath_status lend_tensor(hmath_context *ctx, const bridge_argument *a, loan *lent,
+                                hmath_value **out)
 {
     hmath_status st = hmath_tensor_adopt(ctx, (int32_t)a->length, a->shape, (double *)a->data,
                                          loan_returned, lent, out);
@@ -31,7 +30,8 @@ static hmath_status lend_tensor(hmath_context *ctx, const bridge_argument *a, lo
 }
 
 /* Where `lent` is NULL the data is copied. A form that refers to an existing value retains it. */
-static hmath_status make(hmath_context *ctx, const bridge_argument *a, loan *lent, hmath_value **out)
+static hmath_status make(hmath_context *ctx, const bridge_argument *a, loan *lent,
+                         hmath_value **out)
 {
     const size_t length = (size_t)a->length, columns = (size_t)a->columns;
     switch (a->form) {
@@ -68,7 +68,8 @@ typedef hmath_status (*function6)(hmath_context *, in, in, in, in, in, in, out *
 typedef hmath_status (*function7)(hmath_context *, in, in, in, in, in, in, in, out *);
 typedef hmath_status (*function8)(hmath_context *, in, in, in, in, in, in, in, in, out *);
 
-static hmath_status apply(hmath_context *ctx, bridge_function f, hmath_value *const v[], size_t count, out *o)
+static hmath_status apply(hmath_context *ctx, bridge_function f, hmath_value *const v[],
+                          size_t count, out *o)
 {
     switch (count) {
     case 0: return ((function0)f)(ctx, o);
@@ -85,8 +86,9 @@ static hmath_status apply(hmath_context *ctx, bridge_function f, hmath_value *co
 }
 
 /* One attempt. *kept: something outlived the call that refers to memory which was only lent. */
-static hmath_status attempt(hmath_context *ctx, bridge_function function, const bridge_argument *arguments,
-                            size_t count, int lend, int *kept, hmath_value **result)
+static hmath_status attempt(hmath_context *ctx, bridge_function function,
+                            const bridge_argument *arguments, size_t count, int lend, int *kept,
+                            hmath_value **result)
 {
     hmath_value *values[BRIDGE_MAX_ARGUMENTS] = {NULL};
     loan loans[BRIDGE_MAX_ARGUMENTS] = {{0}};
@@ -111,19 +113,20 @@ static hmath_status attempt(hmath_context *ctx, bridge_function function, const 
     return st;
 }
 
-static hmath_status call(hmath_context *ctx, bridge_function function, const bridge_argument *arguments,
-                         size_t count, hmath_value **result)
+static hmath_status call(hmath_context *ctx, bridge_function function,
+                         const bridge_argument *arguments, size_t count, hmath_value **result)
 {
     if (count > BRIDGE_MAX_ARGUMENTS)
         return HMATH_BAD_ARGUMENT;
     int kept;
     const hmath_status st = attempt(ctx, function, arguments, count, 1, &kept, result);
-    /* An operation that hands its input on (dropout in inference) is repeated with copies it may keep. */
+    /* An operation that hands its input on (dropout in inference) is repeated with copies it may
+     * keep. */
     return kept ? attempt(ctx, function, arguments, count, 0, &kept, result) : st;
 }
 
-hmath_status bridge_call(hmath_context *ctx, bridge_function function, const bridge_argument *arguments,
-                         size_t count, bridge_result *result)
+hmath_status bridge_call(hmath_context *ctx, bridge_function function,
+                         const bridge_argument *arguments, size_t count, bridge_result *result)
 {
     hmath_value *value = NULL;
     const hmath_status st = call(ctx, function, arguments, count, &value);
@@ -131,18 +134,20 @@ hmath_status bridge_call(hmath_context *ctx, bridge_function function, const bri
     return st;
 }
 
-double bridge_call_double(hmath_context *ctx, bridge_function function, const bridge_argument *arguments,
-                          size_t count)
+double bridge_call_double(hmath_context *ctx, bridge_function function,
+                          const bridge_argument *arguments, size_t count)
 {
     hmath_value *value = NULL;
     double number = NAN;
-    if (call(ctx, function, arguments, count, &value) == HMATH_OK && hmath_double_get(value, &number) != HMATH_OK)
+    if (call(ctx, function, arguments, count, &value) == HMATH_OK &&
+        hmath_double_get(value, &number) != HMATH_OK)
         number = NAN;
     hmath_release(value);
     return number;
 }
 
-double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value, double x)
+double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value,
+                          double x)
 {
     hmath_value *argument = NULL, *result = NULL;
     double number = NAN;
@@ -155,15 +160,16 @@ double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hm
     return number;
 }
 
-hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape, const double *values,
-                           int64_t count)
+hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape,
+                           const double *values, int64_t count)
 {
     int64_t size = 1;
     for (int32_t i = 0; i < rank; i++)
         if (shape[i] < 0 || __builtin_mul_overflow(size, shape[i], &size))
             return NULL;
     hmath_value *made = NULL;
-    return size == count && hmath_tensor_create(ctx, rank, shape, values, &made) == HMATH_OK ? made : NULL;
+    return size == count && hmath_tensor_create(ctx, rank, shape, values, &made) == HMATH_OK ? made
+                                                                                             : NULL;
 }
 
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result)
@@ -178,7 +184,8 @@ hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, br
 
 /* ---------------------------------------------------------------- results */
 
-/* The elements of a list, where they are plain numbers. The readers refuse what is not of their type. */
+/* The elements of a list, where they are plain numbers. The readers refuse what is not of their
+ * type. */
 static void describe_list(hmath_value *list, bridge_result *result)
 {
     const double *doubles;
@@ -232,7 +239,8 @@ void bridge_describe(hmath_value *value, bridge_result *result)
     (void)st; /* a reader of the value's own kind succeeds */
 }
 
-hmath_status bridge_item(hmath_context *ctx, const hmath_value *value, int64_t i, bridge_result *result)
+hmath_status bridge_item(hmath_context *ctx, const hmath_value *value, int64_t i,
+                         bridge_result *result)
 {
     hmath_value *item = NULL;
     const hmath_status st = hmath_kind(value) == HMATH_KIND_TUPLE

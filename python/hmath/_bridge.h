@@ -1,30 +1,31 @@
 /*
  * The bridge between Python's objects and a wrapper's Values: one foreign call an operation.
  *
- * Every wrapper takes Values, scalars too. Making them one by one from Python would cost several foreign
- * calls an operation and would leak where one of them failed. Instead Python describes each argument by
- * a small tuple, which cffi turns into a bridge_argument; bridge_call makes the Values, calls the
- * wrapper, gives back what it made and describes the result, all in one call.
+ * Every wrapper takes Values, scalars too. Making them one by one from Python would cost several
+ * foreign calls an operation and would leak where one of them failed. Instead Python describes each
+ * argument by a small tuple, which cffi turns into a bridge_argument; bridge_call makes the Values,
+ * calls the wrapper, gives back what it made and describes the result, all in one call.
  */
 #ifndef HMATH_PYTHON_BRIDGE_H
 #define HMATH_PYTHON_BRIDGE_H
 
 /* Forms of an argument, and the members each one uses besides `form`. */
 enum {
-    BRIDGE_NONE = 0,        /* an absent Maybe */
-    BRIDGE_VALUE = 1,       /* data: a hmath_value */
-    BRIDGE_DOUBLE = 2,      /* number */
-    BRIDGE_INT = 3,         /* length: the integer */
-    BRIDGE_BOOL = 4,        /* length: 0 or 1 */
-    BRIDGE_DOUBLES = 5,     /* data: length doubles, and the same for the next three */
-    BRIDGE_INTS = 6,        /* int64_t */
-    BRIDGE_BOOLS = 7,       /* uint8_t */
-    BRIDGE_VALUES = 8,      /* hmath_value *: a List of them */
-    BRIDGE_DOUBLE_ROWS = 9, /* data: length rows of columns doubles, and the same for the next two */
+    BRIDGE_NONE = 0,    /* an absent Maybe */
+    BRIDGE_VALUE = 1,   /* data: a hmath_value */
+    BRIDGE_DOUBLE = 2,  /* number */
+    BRIDGE_INT = 3,     /* length: the integer */
+    BRIDGE_BOOL = 4,    /* length: 0 or 1 */
+    BRIDGE_DOUBLES = 5, /* data: length doubles, and the same for the next three */
+    BRIDGE_INTS = 6,    /* int64_t */
+    BRIDGE_BOOLS = 7,   /* uint8_t */
+    BRIDGE_VALUES = 8,  /* hmath_value *: a List of them */
+    BRIDGE_DOUBLE_ROWS =
+        9, /* data: length rows of columns doubles, and the same for the next two */
     BRIDGE_INT_ROWS = 10,
     BRIDGE_BOOL_ROWS = 11,
-    BRIDGE_TENSOR = 12,     /* data: doubles, row-major, lent for the call; length: rank; shape */
-    BRIDGE_INT8S = 13,      /* in results only */
+    BRIDGE_TENSOR = 12, /* data: doubles, row-major, lent for the call; length: rank; shape */
+    BRIDGE_INT8S = 13,  /* in results only */
     BRIDGE_MAX_ARGUMENTS = 8
 };
 
@@ -40,11 +41,11 @@ typedef struct bridge_argument {
 typedef struct bridge_result {
     hmath_value *value; /* ours; a MathError where the call was refused; NULL where there is none */
     int32_t kind;       /* HMATH_KIND_... of value */
-    int32_t element;    /* BRIDGE_DOUBLES, BRIDGE_INTS ..., or BRIDGE_VALUES: how data is to be read */
-    double number;      /* a Double */
-    const void *data;   /* the elements of a packed list, the bytes of a String */
-    int64_t length;     /* of a List, Tuple or String; an Int, a Bool */
-    int64_t columns;    /* of a list of rows */
+    int32_t element; /* BRIDGE_DOUBLES, BRIDGE_INTS ..., or BRIDGE_VALUES: how data is to be read */
+    double number;   /* a Double */
+    const void *data; /* the elements of a packed list, the bytes of a String */
+    int64_t length;   /* of a List, Tuple or String; an Int, a Bool */
+    int64_t columns;  /* of a list of rows */
 } bridge_result;
 
 /* Any wrapper; called with as many Values as it takes. */
@@ -54,39 +55,43 @@ typedef void (*bridge_function)(void);
  * Call `function` with `count` arguments. Returns its status; on HMATH_CHECKED the result is the
  * MathError. HMATH_BAD_ARGUMENT: more than BRIDGE_MAX_ARGUMENTS, or an unknown form.
  */
-hmath_status bridge_call(hmath_context *ctx, bridge_function function, const bridge_argument *arguments,
-                         size_t count, bridge_result *result);
+hmath_status bridge_call(hmath_context *ctx, bridge_function function,
+                         const bridge_argument *arguments, size_t count, bridge_result *result);
 
 /*
- * The same for a wrapper that returns a Double, which no checked operation returns as a NaN: a NaN says
- * that bridge_call has to be asked why.
+ * The same for a wrapper that returns a Double, which no checked operation returns as a NaN: a NaN
+ * says that bridge_call has to be asked why.
  */
-double bridge_call_double(hmath_context *ctx, bridge_function function, const bridge_argument *arguments,
-                          size_t count);
+double bridge_call_double(hmath_context *ctx, bridge_function function,
+                          const bridge_argument *arguments, size_t count);
 
-/* The same for a wrapper of a value and a Double that returns a Double: the shortest way for scalars. */
-double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value, double x);
+/* The same for a wrapper of a value and a Double that returns a Double: the shortest way for
+ * scalars. */
+double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value,
+                          double x);
 
 /*
- * A Tensor Double of `count` values, or NULL where the shape does not ask for as many or anything else is
- * wrong: then the longer way finds out what.
+ * A Tensor Double of `count` values, or NULL where the shape does not ask for as many or anything
+ * else is wrong: then the longer way finds out what.
  */
-hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape, const double *values,
-                           int64_t count);
+hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape,
+                           const double *values, int64_t count);
 
 /* Make the Value that an argument describes, to be kept. Data that is lent is copied. */
-hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result);
+hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument,
+                         bridge_result *result);
 
 /* Describe a value without taking it over. */
 void bridge_describe(hmath_value *value, bridge_result *result);
 
 /* Element i of a List or Tuple, as a result of its own. */
-hmath_status bridge_item(hmath_context *ctx, const hmath_value *value, int64_t i, bridge_result *result);
+hmath_status bridge_item(hmath_context *ctx, const hmath_value *value, int64_t i,
+                         bridge_result *result);
 
 /*
- * DLPack capsules; see _capsule.c. Append a capsule that owns `managed` to a list: 0, or not 0 where there
- * is no memory. The structure in a capsule, or NULL where it is none of that version or was taken. Mark
- * it as taken.
+ * DLPack capsules; see _capsule.c. Append a capsule that owns `managed` to a list: 0, or not 0
+ * where there is no memory. The structure in a capsule, or NULL where it is none of that version or
+ * was taken. Mark it as taken.
  */
 int bridge_capsule_append(uintptr_t list, void *managed, int versioned);
 void *bridge_capsule_pointer(uintptr_t capsule, int versioned);

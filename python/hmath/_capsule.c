@@ -1,7 +1,7 @@
 /*
- * DLPack's structures travel between Python libraries in capsules. cffi knows no Python objects, so that
- * they come here as addresses, id(object), which the caller keeps alive. These functions are called
- * without the GIL and take it.
+ * DLPack's structures travel between Python libraries in capsules. cffi knows no Python objects, so
+ * that they come here as addresses, id(object), which the caller keeps alive. These functions are
+ * called without the GIL and take it.
  */
 #include <Python.h>
 
@@ -55,7 +55,8 @@ void *bridge_capsule_pointer(uintptr_t capsule, int versioned)
 void bridge_capsule_taken(uintptr_t capsule, int versioned)
 {
     const PyGILState_STATE state = PyGILState_Ensure();
-    if (PyCapsule_SetName((PyObject *)capsule, versioned ? "used_dltensor_versioned" : "used_dltensor") != 0)
+    if (PyCapsule_SetName((PyObject *)capsule,
+                          versioned ? "used_dltensor_versioned" : "used_dltensor") != 0)
         PyErr_Clear(); /* only an object that is no capsule fails, and this one was one */
     PyGILState_Release(state);
 }

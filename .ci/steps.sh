@@ -1,0 +1,165 @@
+# What .ci/run and .ci/deep share. To be sourced; every function is one step and stops the script where it fails.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/hmath-ci.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$root"
+
+python=${PYTHON:-python3}
+jobs=$(nproc)
+# Tools that pip installs are those of the virtual environments made here.
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
+
+say() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
+
+# Debian's packages that the checks need, as far as they are not there.
+tools() {
+    say "tools"
+    local missing=()
+    command -v clang-format >/dev/null || missing+=(clang-format)
+    command -v clang-tidy >/dev/null || missing+=(clang-tidy)
+    command -v clang >/dev/null || missing+=(clang)
+    command -v g++ >/dev/null || missing+=(g++)
+    command -v valgrind >/dev/null || missing+=(valgrind)
+    command -v pkg-config >/dev/null || missing+=(pkg-config)
+    command -v cmake >/dev/null || missing+=(cmake)
+    missing+=("$@")
+    if [ ${#missing[@]} -gt 0 ]; then
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}"
+    fi
+}
+
+# A new virtual environment whose programs come first from here on.
+environment() {
+    "$python" -m venv "$work/$1"
+    PATH="$work/$1/bin:${base_path:=$PATH}"
+    hash -r
+}
+
+# README's second command, word for word.
+readme_tests() {
+    say "README: install and test"
+    environment test
+    python -m pip install -q '.[test]'
+    python -m pytest
+}
+
+# README's first command, and the same bits whatever the number of threads.
+readme_example() {
+    say "README: the example"
+    environment examples
+    python -m pip install -q '.[examples]'
+    (cd "$work" && MPLBACKEND=agg HMATH_NUM_THREADS=1 python "$root/examples/python/digits.py" | tee digits.1)
+    (cd "$work" && MPLBACKEND=agg HMATH_NUM_THREADS=2 python "$root/examples/python/digits.py" >digits.2)
+    # Times differ from run to run; everything else is the same.
+    diff <(grep -v ' s$' "$work/digits.1") <(grep -v ' s$' "$work/digits.2")
+}
+
+lint() {
+    say "format, lint, types"
+    environment lint
+    python -m pip install -q ruff mypy pyright numpy pytest hypothesis cffi meson ninja
+    ruff check .
+    ruff format --check .
+    mypy python/hmath
+    pyright --pythonpath "$work/lint/bin/python" python/hmath
+    git ls-files '*.c' '*.h' '*.hpp' '*.def' | xargs clang-format --dry-run --Werror
+}
+
+# Both compilers, every warning an error, assertions on; the C tests under each.
+compilers() {
+    local compiler
+    for compiler in gcc clang; do
+        say "C tests with $compiler"
+        CC=$compiler CXX=${compiler/gcc/g++} meson_build "$compiler" -Dwerror=true
+        meson test -C "$work/$compiler" --print-errorlogs
+    done
+}
+
+# Bugs that compilers do not see. Needs the build of `compilers`.
+tidy() {
+    say "clang-tidy"
+    git ls-files 'csrc/*.c' | grep -v per_isa | xargs -P "$jobs" -n 8 clang-tidy --quiet -p "$work/clang"
+}
+
+meson_build() { # name, options...
+    local name=$1
+    shift
+    meson setup "$work/$name" "$root" --buildtype=debugoptimized -Db_ndebug=false "$@" >"$work/$name.log" ||
+        { cat "$work/$name.log"; return 1; }
+    ninja -C "$work/$name" -j "$jobs" >"$work/$name.log" || { tail -60 "$work/$name.log"; return 1; }
+}
+
+# Memory errors and undefined behaviour: the C tests, leaks included, then the Python package.
+address_sanitizer() {
+    say "address and undefined behaviour sanitizers: C"
+    meson_build asan -Db_sanitize=address,undefined -Db_lundef=false
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 meson test -C "$work/asan" --print-errorlogs --timeout-multiplier 4
+    say "address and undefined behaviour sanitizers: Python"
+    environment sanitized
+    python -m pip install -q '.[test]' cffi meson ninja
+    python -m pip uninstall -q -y hmath
+    meson_build asan-python -Db_sanitize=address,undefined -Db_lundef=false \
+        -Dinstall_layout=wheel -Dtests=false --prefix="$work/sanitized"
+    meson install -C "$work/asan-python" --quiet
+    # Leaks are counted by the tests themselves (live values): the interpreter has too many of its own.
+    LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
+        ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 HMATH_TEST_PROFILE=quick \
+        python -m pytest -q -p no:cacheprovider tests/python -k 'not million and not import_takes and not library_is_small'
+}
+
+# Races: the C tests that start threads.
+thread_sanitizer() {
+    say "thread sanitizer"
+    meson_build tsan -Db_sanitize=thread -Db_lundef=false
+    local threaded
+    threaded=$(git grep -l pthread_create tests/c | xargs -n 1 basename -s .c)
+    # shellcheck disable=SC2086
+    meson test -C "$work/tsan" --print-errorlogs --timeout-multiplier 4 $threaded
+}
+
+# An installation without Python, and the examples built against it and against the wheel's flags, under valgrind,
+# which knows no AVX-512.
+examples_c() {
+    say "C-only installation and examples"
+    environment c-only
+    python -m pip install -q meson ninja
+    local prefix=$work/prefix example flags
+    meson setup "$work/system" "$root" --prefix="$prefix" --libdir=lib -Dtests=false >/dev/null
+    meson install -C "$work/system" --quiet
+    flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs hmath)
+    run_examples "$flags -Wl,-rpath,$prefix/lib"
+    environment test-flags
+    python -m pip install -q .
+    run_examples "$(python -m hmath --cflags --libs)"
+}
+
+run_examples() { # flags
+    local example
+    for example in examples/c/*.c; do
+        # shellcheck disable=SC2086
+        cc -std=c11 -Wall -Wextra -Werror -g "$example" -o "$work/example" $1 -lm
+        HMATH_ISA=avx2 valgrind -q --leak-check=full --show-leak-kinds=all --error-exitcode=1 "$work/example" >/dev/null
+        "$work/example"
+    done
+}
+
+# Live comparisons with other libraries.
+oracles() {
+    say "oracles"
+    environment oracles
+    python -m pip install -q torch==2.13.0
+    python -m pip install -q '.[test,oracles]'
+    python -m pytest -q tests/oracles
+}
+
+# One wheel for every supported Python, on the oldest that is here.
+wheel() {
+    say "wheel"
+    environment wheel
+    python -m pip install -q abi3audit
+    python -m pip wheel -q --no-deps -w "$work/wheels" .
+    abi3audit --strict "$work"/wheels/hmath-*.whl
+}
