@@ -17,6 +17,7 @@
 #include "kernels/pool.h"
 #include "kernels/quantize.h"
 #include "kernels/arrange.h"
+#include "kernels/conv.h"
 #include "kernels/reduce.h"
 
 typedef struct hm_kernels {
@@ -27,6 +28,7 @@ typedef struct hm_kernels {
     const hm_pool_kernels *pool;
     const hm_quantize_kernels *quantize;
     const hm_arrange_kernels *arrange;
+    const hm_conv_kernels *conv;
     const hm_reduce_kernels *reduce;
 } hm_kernels;
 

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "runtime/pool.h"
+#include "tensor/extent.h"
 
 /*
  * Blocking, in doubles, as measured on Zen 4 (32K L1, 1M L2) and Sapphire Rapids (48K, 2M): a panel
@@ -45,12 +46,6 @@ typedef struct product_job {
     double *left, *right;
     atomic_bool infinite;
 } product_job;
-
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static int64_t ceiling(int64_t n, int64_t d) { return (n + d - 1) / d; }
-
-static int64_t round_up(int64_t n, int64_t d) { return ceiling(n, d) * d; }
 
 static plan choose(const hm_contract_kernels *kernels, const hm_product *p)
 {
@@ -105,7 +100,7 @@ static void direct_range(product_job *job, int64_t row, int64_t rows, int64_t co
     };
     int64_t k = 0;
     do {
-        b.depth = least(most, p->depth - k);
+        b.depth = hm_least(most, p->depth - k);
         b.left = p->left.data + row * p->left.row + k * p->left.column;
         b.right = p->right.data + k * p->right.row + column;
         b.first = k == 0;
@@ -122,7 +117,7 @@ static void strips_range(product_job *job, double *strip, int64_t column, int64_
     for (int64_t j = column; j < column + columns; j += width) {
         hm_contract_block b = {
             .rows = p->rows,
-            .columns = least(width, column + columns - j),
+            .columns = hm_least(width, column + columns - j),
             .left_row = p->left.row,
             .left_step = p->left.column,
             .right = strip,
@@ -134,7 +129,7 @@ static void strips_range(product_job *job, double *strip, int64_t column, int64_
             .column_bias = p->column_bias ? p->column_bias + j : NULL,
         };
         for (int64_t k = 0; k < p->depth;) {
-            b.depth = least(STRIP_DEPTH, p->depth - k);
+            b.depth = hm_least(STRIP_DEPTH, p->depth - k);
             job->kernels->pack_right(b.depth, b.columns,
                                      p->right.data + k * p->right.row + j * p->right.column,
                                      p->right.row, p->right.column, strip, b.right_panel);
@@ -152,7 +147,7 @@ static void unpacked_chunk(void *task, int64_t chunk)
     product_job *job = task;
     const hm_product *p = job->product;
     const int64_t total = job->by_rows ? p->rows : p->columns;
-    const int64_t begin = chunk * job->slice, count = least(job->slice, total - begin);
+    const int64_t begin = chunk * job->slice, count = hm_least(job->slice, total - begin);
     switch (job->plan) {
     case DIRECT:
         if (job->by_rows)
@@ -182,16 +177,16 @@ static void pack_chunk(void *task, int64_t chunk)
 {
     product_job *job = task;
     const hm_product *p = job->product;
-    const int64_t left_chunks = ceiling(job->rows, job->block_rows);
+    const int64_t left_chunks = hm_ceiling(job->rows, job->block_rows);
     if (chunk < left_chunks) {
         const int64_t i = chunk * job->block_rows;
-        job->kernels->pack_left(least(job->block_rows, job->rows - i), job->depth,
+        job->kernels->pack_left(hm_least(job->block_rows, job->rows - i), job->depth,
                                 p->left.data + (job->row + i) * p->left.row +
                                     job->k * p->left.column,
                                 p->left.row, p->left.column, job->left + i * job->depth);
     } else {
         const int64_t j = (chunk - left_chunks) * job->block_columns;
-        job->kernels->pack_right(job->depth, least(job->block_columns, job->columns - j),
+        job->kernels->pack_right(job->depth, hm_least(job->block_columns, job->columns - j),
                                  p->right.data + job->k * p->right.row +
                                      (job->column + j) * p->right.column,
                                  p->right.row, p->right.column, job->right + j * job->depth,
@@ -203,11 +198,11 @@ static void multiply_chunk(void *task, int64_t chunk)
 {
     product_job *job = task;
     const hm_product *p = job->product;
-    const int64_t groups = ceiling(job->columns, job->block_columns);
+    const int64_t groups = hm_ceiling(job->columns, job->block_columns);
     const int64_t i = chunk / groups * job->block_rows, j = chunk % groups * job->block_columns;
     const hm_contract_block b = {
-        .rows = least(job->block_rows, job->rows - i),
-        .columns = least(job->block_columns, job->columns - j),
+        .rows = hm_least(job->block_rows, job->rows - i),
+        .columns = hm_least(job->block_columns, job->columns - j),
         .depth = job->depth,
         .left = job->left + i * job->depth,
         .left_panel = job->depth * job->kernels->tile_rows,
@@ -228,30 +223,31 @@ static void multiply_chunk(void *task, int64_t chunk)
 static void cut_blocks(product_job *job, int64_t threads)
 {
     const int64_t height = job->kernels->tile_rows, width = job->kernels->tile_columns;
-    const int64_t panels = ceiling(job->columns, width);
-    const int64_t groups = ceiling(panels, BLOCK_PANELS);
-    int64_t blocks = ceiling(job->rows, BLOCK_ROWS);
+    const int64_t panels = hm_ceiling(job->columns, width);
+    const int64_t groups = hm_ceiling(panels, BLOCK_PANELS);
+    int64_t blocks = hm_ceiling(job->rows, BLOCK_ROWS);
     if (threads > 1 && blocks * groups < 2 * threads)
-        blocks = ceiling(2 * threads, groups);
-    job->block_columns = ceiling(panels, groups) * width;
-    job->block_rows = round_up(ceiling(job->rows, blocks), height);
+        blocks = hm_ceiling(2 * threads, groups);
+    job->block_columns = hm_ceiling(panels, groups) * width;
+    job->block_rows = hm_round_up(hm_ceiling(job->rows, blocks), height);
 }
 
 static void run_packed(const hm_context *ctx, product_job *job)
 {
     const hm_product *p = job->product;
-    const int64_t depth = least(DEPTH, p->depth);
+    const int64_t depth = hm_least(DEPTH, p->depth);
     job->left = job->scratch;
-    job->right = job->scratch + depth * round_up(least(ROWS, p->rows), job->kernels->tile_rows);
+    job->right =
+        job->scratch + depth * hm_round_up(hm_least(ROWS, p->rows), job->kernels->tile_rows);
     for (job->column = 0; job->column < p->columns; job->column += COLUMNS) {
-        job->columns = least(COLUMNS, p->columns - job->column);
+        job->columns = hm_least(COLUMNS, p->columns - job->column);
         for (job->k = 0; job->k < p->depth; job->k += DEPTH) {
-            job->depth = least(DEPTH, p->depth - job->k);
+            job->depth = hm_least(DEPTH, p->depth - job->k);
             for (job->row = 0; job->row < p->rows; job->row += ROWS) {
-                job->rows = least(ROWS, p->rows - job->row);
+                job->rows = hm_least(ROWS, p->rows - job->row);
                 cut_blocks(job, ctx ? hm_context_threads(ctx) : 1);
-                const int64_t blocks = ceiling(job->rows, job->block_rows);
-                const int64_t groups = ceiling(job->columns, job->block_columns);
+                const int64_t blocks = hm_ceiling(job->rows, job->block_rows);
+                const int64_t groups = hm_ceiling(job->columns, job->block_columns);
                 run_chunks(ctx, blocks + (job->row == 0 ? groups : 0), pack_chunk, job);
                 run_chunks(ctx, blocks * groups, multiply_chunk, job);
             }
@@ -275,8 +271,8 @@ static void plan_job(product_job *job, int64_t threads)
     job->by_rows = job->plan == DIRECT && p->rows > p->columns;
     const int64_t total = job->by_rows ? p->rows : p->columns;
     const int64_t wanted = threads > 1 && worth_threads(p) ? 2 * threads : 1;
-    job->slice = round_up(ceiling(total, wanted), job->by_rows ? height : width);
-    job->chunks = ceiling(total, job->slice);
+    job->slice = hm_round_up(hm_ceiling(total, wanted), job->by_rows ? height : width);
+    job->chunks = hm_ceiling(total, job->slice);
 }
 
 static size_t scratch_doubles(const product_job *job)
@@ -287,8 +283,8 @@ static size_t scratch_doubles(const product_job *job)
     if (job->plan == STRIPS)
         doubles = job->chunks * STRIP_DEPTH * width;
     if (job->plan == PACKED)
-        doubles = least(DEPTH, p->depth) * (round_up(least(ROWS, p->rows), height) +
-                                            round_up(least(COLUMNS, p->columns), width));
+        doubles = hm_least(DEPTH, p->depth) * (hm_round_up(hm_least(ROWS, p->rows), height) +
+                                               hm_round_up(hm_least(COLUMNS, p->columns), width));
     return (size_t)doubles;
 }
 
@@ -326,7 +322,7 @@ static void batch_chunk(void *task, int64_t chunk)
     batch_job *all = task;
     product_job job = *all->plan;
     job.scratch = all->scratch + (size_t)chunk * all->scratch_each;
-    const int64_t end = least((chunk + 1) * all->slice, all->product->batch);
+    const int64_t end = hm_least((chunk + 1) * all->slice, all->product->batch);
     for (int64_t b = chunk * all->slice; b < end; b++) {
         const hm_product one = member(all->product, b);
         job.product = &one;
@@ -345,9 +341,9 @@ static hm_status run_batch(hm_context *ctx, const hm_product *p, product_job *jo
     const bool many = threads > 1 && !shared && p->batch > 1;
     batch_job all = {.product = p, .plan = job, .scratch_each = scratch_doubles(job)};
     const double work = (double)p->batch * (double)p->rows * (double)p->columns * (double)p->depth;
-    int64_t chunks = many && work >= SERIAL ? least(p->batch, 4 * threads) : 1;
-    all.slice = ceiling(p->batch, chunks);
-    chunks = ceiling(p->batch, all.slice);
+    int64_t chunks = many && work >= SERIAL ? hm_least(p->batch, 4 * threads) : 1;
+    all.slice = hm_ceiling(p->batch, chunks);
+    chunks = hm_ceiling(p->batch, all.slice);
     if (all.scratch_each) {
         const hm_status st =
             hm_scratch_create(ctx, (size_t)chunks * all.scratch_each, sizeof(double), &all.scratch);

@@ -10,6 +10,7 @@ extern const hm_norm_kernels HM_K(norm);
 extern const hm_arrange_kernels HM_K(arrange);
 extern const hm_reduce_kernels HM_K(reduce);
 extern const hm_contract_kernels HM_K(contract);
+extern const hm_conv_kernels HM_K(conv);
 
 #define ISA_NUMBER_baseline HMATH_ISA_BASELINE
 #define ISA_NUMBER_avx2 HMATH_ISA_AVX2
@@ -26,4 +27,5 @@ const hm_kernels HM_TABLE = {
     .arrange = &HM_K(arrange),
     .reduce = &HM_K(reduce),
     .contract = &HM_K(contract),
+    .conv = &HM_K(conv),
 };

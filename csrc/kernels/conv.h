@@ -1,0 +1,67 @@
+/*
+ * Convolution without im2col: the tile of the contraction, its right operand read straight from
+ * padded images.
+ *
+ * A result pixel is one chain over (channel, kernel axes row-major). Where the k-th input of a
+ * pixel lies depends on the pixel and on k only through a sum: source + pixel + offset[k]. So a
+ * table over k turns the image into the right operand of a matrix product, for one to three axes,
+ * any dilation, and any stride once the images are copied apart by stride phase. tensor/conv.h
+ * makes copies and tables.
+ *
+ * The law is that of kernels/contract.h: acc <- fma(weight_k, input_k, acc) in increasing k from
+ * +0, the bias, then +0. Zeros of the padding may be terms: the last +0 makes that invisible.
+ */
+#ifndef HM_CONV_KERNELS_H
+#define HM_CONV_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Up to `lanes` neighbouring pixels of the padded image, some of which are results. */
+typedef struct hm_conv_run {
+    int64_t source; /* offset of the first; a whole vector can be read there at every offset[k] */
+    int64_t destination; /* of the first that is a result */
+    uint64_t results; /* bit l: pixel l is one. The t-th of them goes to destination + t * step */
+} hm_conv_run;
+
+/*
+ * rows x pixels of result. left (i, k), the weights: as for the contraction, in slivers cut by
+ * hm_contract_sliver, packed (left_panel > 0) or left[i * left_row + k].
+ */
+typedef struct hm_conv_block {
+    int64_t rows, depth;
+    const double *left;
+    int64_t left_panel, left_row;
+    const double *source;
+    const int64_t *offset; /* depth of them */
+    const hm_conv_run *run;
+    int64_t runs, step;
+    double *out; /* pixel p of row i at out[i * out_row + p] */
+    int64_t out_row;
+    const double *bias; /* one a row, or NULL */
+} hm_conv_block;
+
+/*
+ * The gradient of the weights: rows are (channel, kernel axes), columns are output channels, and
+ * the chain runs over pixels: (i, k) at source[row_offset[i] + offset[k]]; right packed by
+ * contract->pack_right. (i, j) of the result at out[j * out_column + i].
+ */
+typedef struct hm_conv_weights_block {
+    int64_t rows, columns, depth;
+    const double *source;
+    const int64_t *row_offset, *offset;
+    const double *right;
+    int64_t right_panel;
+    double *out;
+    int64_t out_column;
+    bool first, last; /* start from +0, not from out; add +0 and look whether all is finite */
+} hm_conv_weights_block;
+
+typedef struct hm_conv_kernels {
+    int32_t lanes; /* pixels of a run */
+    /* False where a result is infinite or NaN. */
+    bool (*block)(const hm_conv_block *block);
+    bool (*weights)(const hm_conv_weights_block *block);
+} hm_conv_kernels;
+
+#endif

@@ -1,0 +1,318 @@
+/* Convolution tiles: the right operand is gathered by a table of offsets, results go where they
+ * belong. */
+#include "kernels/conv.h"
+
+#include "kernels/contract.h"
+#include "kernels/per_isa/isa.h"
+#include "kernels/per_isa/tile.h"
+#include "kernels/per_isa/transpose.h"
+
+extern const hm_conv_kernels HM_K(conv);
+
+/* ---- forward and input gradient ---- */
+
+enum { MOST_VECTORS = 8, ALL_LANES = (1 << VEC_WIDTH) - 1 };
+
+typedef struct conv_job {
+    const hm_conv_block *block;
+    const double *left;
+    const hm_conv_run *run;
+    double *out;
+    const double *bias;
+} conv_job;
+
+/* Some lanes, or results apart: by way of memory. Returns x with +0 in the lanes that are no
+ * results. */
+static __attribute__((noinline)) vec scatter(double *out, int64_t step, uint64_t results, vec x)
+{
+    double lane[VEC_WIDTH];
+    vec_store(lane, x);
+    for (int l = 0; l < VEC_WIDTH; l++)
+        if (results >> l & 1) {
+            *out = lane[l];
+            out += step;
+        } else {
+            lane[l] = 0.0;
+        }
+    return vec_load(lane);
+}
+
+VEC_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors, const bool packed)
+{
+    const hm_conv_block *const b = job->block;
+    vec acc[TILE_ROWS][MOST_VECTORS];
+    const double *source[MOST_VECTORS];
+    UNROLL (i, 0, rows) {
+        UNROLL (j, 0, vectors) {
+            acc[i][j] = vec_of(0.0);
+        }
+    }
+    UNROLL (j, 0, vectors) {
+        source[j] = b->source + job->run[j].source;
+    }
+    const int64_t left_row = packed ? 1 : b->left_row, left_step = packed ? TILE_ROWS : 1;
+    const double *left[3] = {job->left, job->left + 3 * left_row, job->left + 6 * left_row};
+    for (int64_t k = 0; k < b->depth; k++) {
+        const int64_t offset = b->offset[k];
+        vec x[MOST_VECTORS];
+        UNROLL (j, 0, vectors) {
+            x[j] = vec_load(source[j] + offset);
+        }
+        UNROLL (i, 0, rows) {
+            const vec a = vec_broadcast(left[i / 3] + i % 3 * left_row);
+            UNROLL (j, 0, vectors) {
+                acc[i][j] = vec_fma(a, x[j], acc[i][j]);
+            }
+        }
+        UNROLL (i, 0, 3) {
+            left[i] += left_step;
+        }
+    }
+    vec poison = vec_of(0.0); /* 0 * x is NaN for infinities and NaN, and stays it */
+    UNROLL (i, 0, rows) {
+        UNROLL (j, 0, vectors) {
+            vec x = acc[i][j];
+            if (job->bias)
+                x += vec_broadcast(job->bias + i);
+            x += vec_of(0.0);
+            double *to = job->out + i * b->out_row + job->run[j].destination;
+            if (b->step == 1 && job->run[j].results == ALL_LANES)
+                vec_store(to, x);
+            else
+                x = scatter(to, b->step, job->run[j].results, x);
+            poison = vec_fma(x, vec_of(0.0), poison);
+        }
+    }
+    return !vec_mask_any(vec_is_nan(poison));
+}
+
+typedef bool conv_function(const conv_job *job);
+
+#define CONV_TILE(name, rows, vectors, packed) \
+    static __attribute__((noinline)) bool name(const conv_job *job) \
+    { \
+        return conv_tile(job, rows, vectors, packed); \
+    }
+
+#define CONV_TILES(rows) \
+    CONV_TILE(conv_strided_##rows##_1, rows, 1, false) \
+    CONV_TILE(conv_strided_##rows##_2, rows, 2, false) \
+    CONV_TILE(conv_strided_##rows##_3, rows, 3, false) \
+    CONV_TILE(conv_packed_##rows##_1, rows, 1, true) \
+    CONV_TILE(conv_packed_##rows##_2, rows, 2, true) \
+    CONV_TILE(conv_packed_##rows##_3, rows, 3, true)
+
+#define CONV_ROW(kind, rows) \
+    { \
+        conv_##kind##_##rows##_1, conv_##kind##_##rows##_2, conv_##kind##_##rows##_3 \
+    }
+
+/* One or two rows, as in depthwise convolutions: three accumulators a row would wait for each
+ * other. */
+CONV_TILE(conv_wide_1, 1, 8, false)
+CONV_TILE(conv_wide_2, 2, 4, false)
+CONV_TILES(1)
+CONV_TILES(2)
+CONV_TILES(3)
+CONV_TILES(4)
+#if defined(__AVX512F__) || defined(__aarch64__)
+CONV_TILES(5)
+CONV_TILES(6)
+CONV_TILES(7)
+CONV_TILES(8)
+#define CONV_ROWS(kind) \
+    { \
+        CONV_ROW(kind, 1), CONV_ROW(kind, 2), CONV_ROW(kind, 3), CONV_ROW(kind, 4), \
+            CONV_ROW(kind, 5), CONV_ROW(kind, 6), CONV_ROW(kind, 7), CONV_ROW(kind, 8) \
+    }
+#else
+#define CONV_ROWS(kind) \
+    { \
+        CONV_ROW(kind, 1), CONV_ROW(kind, 2), CONV_ROW(kind, 3), CONV_ROW(kind, 4) \
+    }
+#endif
+
+/* [packed][rows - 1][vectors - 1] */
+static conv_function *const conv_tiles[2][TILE_ROWS][TILE_VECTORS] = {CONV_ROWS(strided),
+                                                                      CONV_ROWS(packed)};
+
+static bool block(const hm_conv_block *b)
+{
+    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
+    const bool packed = b->left_panel > 0;
+    const int64_t wide = packed ? b->runs + 1 : b->rows == 1 ? 8 : b->rows == 2 ? 4 : b->runs + 1;
+    conv_job job = {.block = b};
+    bool finite = true;
+    for (int64_t r = 0; r < b->runs;) {
+        const int64_t left_over = b->runs - r;
+        job.run = b->run + r;
+        if (left_over >= wide) {
+            job.left = b->left;
+            job.out = b->out;
+            job.bias = b->bias;
+            finite &= b->rows == 1 ? conv_wide_1(&job) : conv_wide_2(&job);
+            r += wide;
+            continue;
+        }
+        const int64_t vectors = left_over < TILE_VECTORS ? left_over : TILE_VECTORS;
+        for (int64_t s = 0; s < slivers; s++) {
+            const int64_t i = hm_contract_sliver(b->rows, slivers, s);
+            const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
+            job.left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
+            job.out = b->out + i * b->out_row;
+            job.bias = b->bias ? b->bias + i : NULL;
+            finite &= conv_tiles[packed][rows - 1][vectors - 1](&job);
+        }
+        r += vectors;
+    }
+    return finite;
+}
+
+/* ---- gradient of the weights ---- */
+
+typedef struct weights_job {
+    const hm_conv_weights_block *block;
+    const int64_t *row_offset;
+    const double *right;
+    double *out;
+    int64_t columns;
+} weights_job;
+
+VEC_INLINE int64_t turned_columns(const weights_job *job, const int vectors)
+{
+    return job->columns < vectors * VEC_WIDTH ? job->columns : vectors * VEC_WIDTH;
+}
+
+/* The tile from and to where its result lies turned, by way of memory in L1. */
+VEC_INLINE void load_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
+                            const weights_job *job)
+{
+    double lane[TILE_ROWS][TILE_COLUMNS] = {{0}};
+    const int64_t columns = turned_columns(job, vectors);
+    for (int64_t j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++)
+            lane[i][j] = job->out[j * job->block->out_column + i];
+    UNROLL (i, 0, rows) {
+        UNROLL (j, 0, vectors) {
+            acc[i][j] = vec_load(lane[i] + j * VEC_WIDTH);
+        }
+    }
+}
+
+VEC_INLINE void store_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
+                             const weights_job *job)
+{
+    double lane[TILE_ROWS][TILE_COLUMNS];
+    UNROLL (i, 0, rows) {
+        UNROLL (j, 0, vectors) {
+            vec_store(lane[i] + j * VEC_WIDTH, acc[i][j]);
+        }
+    }
+    const int64_t columns = turned_columns(job, vectors);
+    for (int64_t j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++)
+            job->out[j * job->block->out_column + i] = lane[i][j];
+}
+
+VEC_INLINE bool weights_tile(const weights_job *job, const int rows, const int vectors)
+{
+    const hm_conv_weights_block *const b = job->block;
+    vec acc[TILE_ROWS][TILE_VECTORS];
+    if (b->first) {
+        UNROLL (i, 0, rows) {
+            UNROLL (j, 0, vectors) {
+                acc[i][j] = vec_of(0.0);
+            }
+        }
+    } else {
+        load_turned(acc, rows, vectors, job);
+    }
+    const double *source[TILE_ROWS];
+    UNROLL (i, 0, rows) {
+        source[i] = b->source + job->row_offset[i];
+    }
+    const double *right = job->right;
+    for (int64_t k = 0; k < b->depth; k++) {
+        const int64_t offset = b->offset[k];
+        vec x[TILE_VECTORS];
+        UNROLL (j, 0, vectors) {
+            x[j] = vec_load(right + j * VEC_WIDTH);
+        }
+        UNROLL (i, 0, rows) {
+            const vec a = vec_broadcast(source[i] + offset);
+            UNROLL (j, 0, vectors) {
+                acc[i][j] = vec_fma(a, x[j], acc[i][j]);
+            }
+        }
+        right += TILE_COLUMNS;
+    }
+    vec poison = vec_of(0.0);
+    if (b->last)
+        UNROLL (i, 0, rows) {
+            UNROLL (j, 0, vectors) {
+                acc[i][j] += vec_of(0.0);
+                const int64_t lanes = job->columns - j * VEC_WIDTH;
+                if (lanes >= VEC_WIDTH) {
+                    poison = vec_fma(acc[i][j], vec_of(0.0), poison);
+                } else { /* the packed panel is undefined beyond its columns */
+                    double lane[VEC_WIDTH];
+                    vec_store(lane, acc[i][j]);
+                    poison = vec_fma(vec_load_partial(lane, (size_t)lanes), vec_of(0.0), poison);
+                }
+            }
+        }
+    store_turned(acc, rows, vectors, job);
+    return !vec_mask_any(vec_is_nan(poison));
+}
+
+typedef bool weights_function(const weights_job *job);
+
+#define WEIGHTS_TILE(rows, vectors) \
+    static __attribute__((noinline)) bool weights_##rows##_##vectors(const weights_job *job) \
+    { \
+        return weights_tile(job, rows, vectors); \
+    }
+#define WEIGHTS_TILES(rows) WEIGHTS_TILE(rows, 1) WEIGHTS_TILE(rows, 2) WEIGHTS_TILE(rows, 3)
+#define WEIGHTS_ROW(rows) \
+    { \
+        weights_##rows##_1, weights_##rows##_2, weights_##rows##_3 \
+    }
+
+WEIGHTS_TILES(1)
+WEIGHTS_TILES(2)
+WEIGHTS_TILES(3)
+WEIGHTS_TILES(4)
+#if defined(__AVX512F__) || defined(__aarch64__)
+WEIGHTS_TILES(5)
+WEIGHTS_TILES(6)
+WEIGHTS_TILES(7)
+WEIGHTS_TILES(8)
+#endif
+
+static weights_function *const weights_tiles[TILE_ROWS][TILE_VECTORS] = {
+    WEIGHTS_ROW(1), WEIGHTS_ROW(2), WEIGHTS_ROW(3), WEIGHTS_ROW(4),
+#if defined(__AVX512F__) || defined(__aarch64__)
+    WEIGHTS_ROW(5), WEIGHTS_ROW(6), WEIGHTS_ROW(7), WEIGHTS_ROW(8),
+#endif
+};
+
+static bool weights(const hm_conv_weights_block *b)
+{
+    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
+    weights_job job = {.block = b};
+    bool finite = true;
+    for (int64_t s = 0; s < slivers; s++) {
+        const int64_t i = hm_contract_sliver(b->rows, slivers, s);
+        const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
+        job.row_offset = b->row_offset + i;
+        for (int64_t j = 0; j < b->columns; j += TILE_COLUMNS) {
+            job.columns = b->columns - j < TILE_COLUMNS ? b->columns - j : TILE_COLUMNS;
+            job.right = b->right + j / TILE_COLUMNS * b->right_panel;
+            job.out = b->out + j * b->out_column + i;
+            finite &= weights_tiles[rows - 1][(job.columns - 1) / VEC_WIDTH](&job);
+        }
+    }
+    return finite;
+}
+
+const hm_conv_kernels HM_K(conv) = {.lanes = VEC_WIDTH, .block = block, .weights = weights};

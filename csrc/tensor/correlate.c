@@ -1,0 +1,319 @@
+/*
+ * Work is cut into (unit, grid, band of pixels, panel of weights). With many units a thread takes
+ * whole ones, each into a copy of its own; with few, all threads work on one. Chains are never cut,
+ * so that the cut is free to follow the machine.
+ */
+#include "tensor/correlate.h"
+
+#include "runtime/pool.h"
+#include "tensor/extent.h"
+
+enum {
+    BAND = 768,            /* runs of pixels whose table a thread holds at a time */
+    PANEL = 32768,         /* doubles of packed weights that share L2 with a window of the source */
+    FEW_RUNS = 48,         /* results of an image for which weights are read in place, unpacked */
+    FEW_ROWS = 2,          /* the kernels' wide tiles want them unpacked too */
+    SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
+    LANE_GAP = 8,          /* a line between what threads write */
+};
+
+/* ---- runs: vectors of neighbouring pixels ---- */
+
+/*
+ * Rows by themselves leave part of a row's last vector idle, unless it can be moved back over
+ * pixels already done (the same bits twice). Flat runs go on over the row's end, through pixels
+ * that are no results, and cost a scatter. Whichever is less.
+ */
+static void choose_runs(const hm_correlation *job, hm_grid *g)
+{
+    enum { SCATTER = 12 }; /* links of a chain that a scattered vector costs */
+    const int64_t lanes = job->kernels->conv->lanes;
+    const hm_grid_axis *z = &g->axis[0], *y = &g->axis[1], *x = &g->axis[2];
+    const int64_t by_rows = hm_ceiling(x->count, lanes) * y->count;
+    const int64_t flat = hm_ceiling((y->count - 1) * job->padded.axis[2].extent + x->count, lanes);
+    const int64_t rows_cost = by_rows * (g->depth + (x->count < lanes ? SCATTER : 1));
+    const bool contiguous = y->step == 1 && x->step == 1 && x->count == job->result[2];
+    g->flat = contiguous && !job->padded.in_place && flat * (g->depth + SCATTER) < rows_cost;
+    g->runs_a_line = g->flat ? flat : hm_ceiling(x->count, lanes);
+    g->runs = z->count * (g->flat ? flat : by_rows);
+}
+
+static void row_run(const hm_correlation *job, const hm_grid *g, int64_t index, hm_conv_run *run)
+{
+    const int64_t lanes = job->kernels->conv->lanes;
+    const hm_grid_axis *z = &g->axis[0], *y = &g->axis[1], *x = &g->axis[2];
+    const int64_t line = index / g->runs_a_line, iz = line / y->count, iy = line % y->count;
+    int64_t ix = index % g->runs_a_line * lanes;
+    if (x->count >= lanes)
+        ix = hm_least(ix, x->count - lanes);
+    const hm_padded_axis *axis = job->padded.axis;
+    run->source =
+        ((z->source + iz) * axis[1].extent + y->source + iy) * axis[2].extent + x->source + ix;
+    run->destination =
+        ((z->destination + iz * z->step) * job->result[1] + y->destination + iy * y->step) *
+            job->result[2] +
+        x->destination + ix * x->step;
+    run->results = ((uint64_t)1 << hm_least(lanes, x->count - ix)) - 1;
+}
+
+static void flat_run(const hm_correlation *job, const hm_grid *g, int64_t index, hm_conv_run *run)
+{
+    const int64_t lanes = job->kernels->conv->lanes;
+    const hm_grid_axis *z = &g->axis[0], *y = &g->axis[1], *x = &g->axis[2];
+    const hm_padded_axis *axis = job->padded.axis;
+    const int64_t iz = index / g->runs_a_line, first = index % g->runs_a_line * lanes;
+    const int64_t width = axis[2].extent;
+    run->results = 0;
+    int64_t iy = first / width, ix = first % width;
+    run->source = ((z->source + iz) * axis[1].extent + y->source) * width + x->source + first;
+    const int64_t results_before = iy * x->count + hm_least(ix, x->count);
+    run->destination =
+        ((z->destination + iz * z->step) * job->result[1] + y->destination) * job->result[2] +
+        x->destination + results_before;
+    for (int64_t l = 0; l < lanes && iy < y->count; l++) {
+        if (ix < x->count)
+            run->results |= (uint64_t)1 << l;
+        if (++ix == width) {
+            ix = 0;
+            iy++;
+        }
+    }
+}
+
+static void make_runs(const hm_correlation *job, const hm_grid *g, int64_t begin, int64_t end,
+                      hm_conv_run *run)
+{
+    for (int64_t i = begin; i < end; i++, run++)
+        if (g->flat)
+            flat_run(job, g, i, run);
+        else
+            row_run(job, g, i, run);
+}
+
+/* ---- work: (band of runs, panel of weights) of a grid of a unit ---- */
+
+/* What a thread has to itself. The runs that it made last stay good for the next unit. */
+typedef struct workplace {
+    double *copy;
+    double *panel;
+    hm_conv_run *run;
+    const hm_grid *band_grid;
+    int64_t band;
+} workplace;
+
+static workplace workplace_of(const hm_correlation *job, int64_t index)
+{
+    double *base = job->scratch + job->shared_copy + index * job->scratch_lane;
+    workplace l = {.run = (hm_conv_run *)base};
+    l.panel = base + BAND * (int64_t)(sizeof(hm_conv_run) / sizeof(double));
+    l.copy = job->shared ? job->scratch : l.panel + job->panel_doubles;
+    return l;
+}
+
+/* Slivers of weights as the kernels want them: packed, or by rows where there are few. */
+static void pack_weights(const hm_correlation *job, const hm_grid *g, int64_t rows,
+                         const double *weights, double *panel)
+{
+    const int64_t height = job->kernels->contract->tile_rows;
+    if (!g->weight) {
+        job->kernels->contract->pack_left(rows, g->depth, weights, job->weight_row, 1, panel);
+        return;
+    }
+    if (rows <= FEW_ROWS) {
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t k = 0; k < g->depth; k++)
+                panel[i * g->depth + k] = weights[g->weight[k] + i * job->weight_row];
+        return;
+    }
+    const int64_t slivers = hm_ceiling(rows, height);
+    for (int64_t s = 0; s < slivers; s++) {
+        const int64_t begin = hm_contract_sliver(rows, slivers, s);
+        const int64_t count = hm_contract_sliver(rows, slivers, s + 1) - begin;
+        const double *from = weights + begin * job->weight_row;
+        double *to = panel + s * g->depth * height;
+        for (int64_t k = 0; k < g->depth; k++)
+            for (int64_t i = 0; i < count; i++)
+                to[k * height + i] = from[g->weight[k] + i * job->weight_row];
+    }
+}
+
+/* Not before the last run of a row, which may go back over pixels of the one before. */
+static int64_t band_begin(const hm_correlation *job, const hm_grid *g, int64_t band)
+{
+    const int64_t begin = g->runs * band / job->bands, line = g->runs_a_line;
+    return line > 1 && begin % line == line - 1 ? begin - 1 : begin;
+}
+
+static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const hm_grid *g,
+                     int64_t band, int64_t panel)
+{
+    const int64_t height = job->kernels->contract->tile_rows;
+    const int64_t slivers = hm_ceiling(job->rows, height);
+    const int64_t row = hm_contract_sliver(job->rows, slivers, panel * job->slivers_a_panel);
+    const int64_t end = hm_least(slivers, (panel + 1) * job->slivers_a_panel);
+    const int64_t rows = hm_contract_sliver(job->rows, slivers, end) - row;
+    const int64_t first = band_begin(job, g, band), last = band_begin(job, g, band + 1);
+    const int64_t group = unit % job->groups;
+    const double *weights = job->weights + group * job->weight_group + row * job->weight_row;
+
+    hm_conv_block b = {
+        .rows = rows,
+        .depth = g->depth,
+        .source = job->padded.in_place ? job->source + unit * job->channels * job->source_plane
+                                       : lane->copy,
+        .offset = g->offset,
+        .run = lane->run,
+        .step = g->axis[2].step,
+        .out = job->out + (unit * job->rows + row) * job->result_plane,
+        .out_row = job->result_plane,
+        .bias = job->bias ? job->bias + group * job->rows + row : NULL,
+    };
+    if (!g->weight && (g->runs < FEW_RUNS || rows <= FEW_ROWS || g->depth * height > PANEL)) {
+        b.left = weights;
+        b.left_row = job->weight_row;
+    } else {
+        pack_weights(job, g, rows, weights, lane->panel);
+        b.left = lane->panel;
+        b.left_row = g->depth;
+        b.left_panel = rows <= FEW_ROWS ? 0 : g->depth * height;
+    }
+    bool finite = true;
+    for (int64_t begin = first; begin < last; begin += BAND) {
+        b.runs = hm_least(BAND, last - begin);
+        if (lane->band_grid != g || lane->band != begin || last - first > BAND) {
+            make_runs(job, g, begin, begin + b.runs, lane->run);
+            lane->band_grid = g;
+            lane->band = begin;
+        }
+        finite &= job->kernels->conv->block(&b);
+    }
+    if (!finite)
+        atomic_store_explicit(&job->infinite, true, memory_order_relaxed);
+}
+
+static void copy_channel(const hm_correlation *job, int64_t unit, int64_t channel, double *copy)
+{
+    hm_padded_copy(&job->padded, job->source + (unit * job->channels + channel) * job->source_plane,
+                   copy + channel * job->padded.channel);
+}
+
+/* ---- many units: a lane takes them one by one, each with a copy of its own ---- */
+
+static void private_lane(void *task, int64_t index)
+{
+    hm_correlation *job = task;
+    workplace lane = workplace_of(job, index);
+    const int64_t grain = hm_most(1, job->units / (16 * job->lanes));
+    int64_t unit;
+    while ((unit = grain * atomic_fetch_add(&job->next, 1)) < job->units)
+        for (const int64_t end = hm_least(unit + grain, job->units); unit < end; unit++) {
+            if (!job->padded.in_place)
+                for (int64_t c = 0; c < job->channels; c++)
+                    copy_channel(job, unit, c, lane.copy);
+            for (int64_t g = 0; g < job->grid_count; g++)
+                for (int64_t panel = 0; panel < job->panels; panel++)
+                    multiply(job, &lane, unit, &job->grids[g], 0, panel);
+        }
+}
+
+/* ---- few units: all lanes work on one, over bands of pixels and panels of weights ---- */
+
+static void copy_chunk(void *task, int64_t channel)
+{
+    hm_correlation *job = task;
+    copy_channel(job, job->unit, channel, job->scratch);
+}
+
+static void shared_lane(void *task, int64_t index)
+{
+    hm_correlation *job = task;
+    workplace lane = workplace_of(job, index);
+    const int64_t items = job->grid_count * job->bands * job->panels;
+    int64_t item;
+    while ((item = atomic_fetch_add(&job->next, 1)) < items)
+        multiply(job, &lane, job->unit, &job->grids[item / (job->bands * job->panels)],
+                 item / job->panels % job->bands, item % job->panels);
+}
+
+static void run_shared(hm_context *ctx, hm_correlation *job)
+{
+    for (job->unit = 0; job->unit < job->units; job->unit++) {
+        if (!job->padded.in_place)
+            hm_parallel_for(ctx, job->channels, copy_chunk, job);
+        atomic_store(&job->next, 0);
+        hm_parallel_for(ctx, job->lanes, shared_lane, job);
+    }
+}
+
+/* ---- memory, and who does what ---- */
+
+static void cut(hm_correlation *job, int64_t threads)
+{
+    const int64_t height = job->kernels->contract->tile_rows,
+                  slivers = hm_ceiling(job->rows, height);
+    int64_t depth = 1, runs = 0;
+    double work = 0;
+    for (int64_t g = 0; g < job->grid_count; g++) {
+        depth = hm_most(depth, job->grids[g].depth);
+        runs = hm_most(runs, job->grids[g].runs);
+        work +=
+            (double)job->grids[g].depth * (double)job->grids[g].runs * job->kernels->conv->lanes;
+    }
+    if (work * (double)job->rows * (double)job->units < SERIAL)
+        threads = 1;
+    job->lanes = threads;
+    job->bands = 1;
+    job->slivers_a_panel = hm_most(1, PANEL / (depth * height));
+    job->shared = threads > 1 && job->units < 2 * threads;
+    if (job->shared) {
+        /* Panels first: they share the window of the source. Then bands, for chunks enough. */
+        const int64_t wanted = 2 * threads;
+        job->slivers_a_panel = hm_least(job->slivers_a_panel, hm_most(1, slivers / wanted));
+        const int64_t items = hm_ceiling(slivers, job->slivers_a_panel) * job->grid_count;
+        if (items < wanted)
+            job->bands = hm_most(1, hm_least(hm_ceiling(wanted, items), runs / 6));
+    } else {
+        job->lanes = hm_least(threads, job->units);
+    }
+    job->slivers_a_panel = hm_least(job->slivers_a_panel, slivers);
+    job->panels = hm_ceiling(slivers, job->slivers_a_panel);
+    job->panel_doubles = job->slivers_a_panel * height * depth;
+    job->shared_copy = 0;
+    job->scratch_lane =
+        BAND * (int64_t)(sizeof(hm_conv_run) / sizeof(double)) + job->panel_doubles + LANE_GAP;
+    if (!job->padded.in_place) {
+        /* The last run may read a vector beyond the last pixel. */
+        const int64_t copy = job->channels * job->padded.channel + job->kernels->conv->lanes;
+        *(job->shared ? &job->shared_copy : &job->scratch_lane) +=
+            hm_ceiling(copy, LANE_GAP) * LANE_GAP;
+    }
+}
+
+hm_status hm_correlate(hm_context *ctx, hm_correlation *job, bool *finite)
+{
+    /* In place, no vector may hang over the end of its row: the last row's would leave the memory.
+     */
+    for (int64_t g = 0; g < job->grid_count; g++)
+        job->padded.in_place &= job->grids[g].axis[2].count >= job->kernels->conv->lanes;
+    for (int64_t g = 0; g < job->grid_count; g++)
+        choose_runs(job, &job->grids[g]);
+    cut(job, hm_context_threads(ctx));
+    const int64_t doubles = job->shared_copy + job->lanes * job->scratch_lane;
+    const hm_status st = hm_scratch_create(ctx, (size_t)doubles, sizeof(double), &job->scratch);
+    if (st != HMATH_OK)
+        return st;
+    /* What lies behind a copy is read by idle lanes only; as zeros, no sanitizer asks about it. */
+    const int64_t copies = job->padded.in_place ? 0 : job->shared ? 1 : job->lanes;
+    for (int64_t i = 0; i < copies; i++) {
+        double *end = workplace_of(job, i).copy + job->channels * job->padded.channel;
+        for (int64_t l = 0; l < job->kernels->conv->lanes; l++)
+            end[l] = 0.0;
+    }
+    if (job->shared)
+        run_shared(ctx, job);
+    else
+        hm_parallel_for(ctx, job->lanes, private_lane, job);
+    hm_scratch_release(ctx, job->scratch);
+    *finite = !atomic_load(&job->infinite);
+    return HMATH_OK;
+}

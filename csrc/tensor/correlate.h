@@ -1,0 +1,58 @@
+/*
+ * What a convolution and its adjoint have in common: every result pixel is a chain over channels
+ * and taps of a padded source.
+ */
+#ifndef HM_CORRELATE_H
+#define HM_CORRELATE_H
+
+#include <stdatomic.h>
+
+#include "runtime/context.h"
+#include "tensor/padded.h"
+
+/* Result pixels along one axis, the t-th at destination + t*step, reading the source from source +
+ * t. */
+typedef struct hm_grid_axis {
+    int64_t count, source, destination, step;
+} hm_grid_axis;
+
+/* Result pixels that have the same taps. */
+typedef struct hm_grid {
+    hm_grid_axis axis[HM_CONV_AXES];
+    int64_t depth;         /* links of a chain */
+    const int64_t *offset; /* of a link's operand in the source, from what the pixel reads */
+    const int64_t *weight; /* of its weight, from the row's first; NULL: 0, 1, 2, ... */
+    /* chosen by hm_correlate: vectors of pixels, by rows or across their ends */
+    bool flat;
+    int64_t runs_a_line, runs;
+} hm_grid;
+
+typedef struct hm_correlation {
+    const hm_kernels *kernels;
+    hm_padded padded;       /* of the source */
+    int64_t units, groups;  /* images x groups, group fastest */
+    int64_t rows, channels; /* of a group: of the result and of the source */
+    int64_t source_plane;   /* doubles of a channel */
+    int64_t result[HM_CONV_AXES], result_plane;
+    int64_t weight_row, weight_group; /* from one to the next in the weights */
+    const double *source, *weights, *bias;
+    double *out;
+    hm_grid *grids;
+    int64_t grid_count;
+
+    /* how hm_correlate shares it out */
+    int64_t lanes; /* threads, at most */
+    bool shared;   /* all lanes work on one unit; else each on its own */
+    int64_t unit;  /* the one */
+    int64_t bands; /* of the runs of a grid */
+    int64_t slivers_a_panel, panels, panel_doubles; /* of the weights */
+    double *scratch; /* a copy that all share, then what each lane has to itself */
+    int64_t shared_copy, scratch_lane; /* doubles of these */
+    atomic_llong next;
+    atomic_bool infinite;
+} hm_correlation;
+
+/* HMATH_OK or HMATH_NO_MEMORY; *finite tells whether every result is finite. */
+hm_status hm_correlate(hm_context *ctx, hm_correlation *job, bool *finite);
+
+#endif
