@@ -13,6 +13,7 @@
 
 /* families, alphabetically: one include and one member each */
 #include "kernels/contract.h"
+#include "kernels/elementwise.h"
 #include "kernels/norm.h"
 #include "kernels/pool.h"
 #include "kernels/quantize.h"
@@ -24,6 +25,7 @@ typedef struct hm_kernels {
     int32_t isa; /* HMATH_ISA_... */
     const char *name;
     const hm_contract_kernels *contract;
+    const hm_elementwise_kernels *elementwise;
     const hm_norm_kernels *norm;
     const hm_pool_kernels *pool;
     const hm_quantize_kernels *quantize;

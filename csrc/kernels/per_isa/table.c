@@ -6,6 +6,7 @@
 /* families, alphabetically: extern const hm_FAMILY_kernels HM_K(FAMILY); */
 extern const hm_pool_kernels HM_K(pool);
 extern const hm_quantize_kernels HM_K(quantize);
+extern const hm_elementwise_kernels HM_K(elementwise);
 extern const hm_norm_kernels HM_K(norm);
 extern const hm_arrange_kernels HM_K(arrange);
 extern const hm_reduce_kernels HM_K(reduce);
@@ -23,6 +24,7 @@ const hm_kernels HM_TABLE = {
     .name = HM_STRING(HM_ISA),
     .pool = &HM_K(pool),
     .quantize = &HM_K(quantize),
+    .elementwise = &HM_K(elementwise),
     .norm = &HM_K(norm),
     .arrange = &HM_K(arrange),
     .reduce = &HM_K(reduce),

@@ -1,11 +1,12 @@
 /*
  * a*b + c rounded once, on a processor without fused multiply-add.
  *
- * S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
- * rounding to odd", IEEE Trans. Computers 57(4), 2008: split the product and the sums into value and
- * error, add the two small parts rounding to odd, and the last addition rounds as if it saw everything.
- * It holds while no part overflows and the product's error term is a multiple of 2^-1074; whatever else
- * comes (and zero factors) goes lane by lane to the C library, which is exact and slow.
+ * S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms
+ * using rounding to odd", IEEE Trans. Computers 57(4), 2008: split the product and the sums into
+ * value and error, add the two small parts rounding to odd, and the last addition rounds as if it
+ * saw everything. It holds while no part overflows and the product's error term is a multiple of
+ * 2^-1074; whatever else comes (and zero factors) goes lane by lane to the C library, which is
+ * exact and slow.
  */
 #ifndef HM_FMA_EMULATED_H
 #define HM_FMA_EMULATED_H
@@ -61,7 +62,8 @@ static __attribute__((noinline, unused)) vec fma_by_lane(vec a, vec b, vec c)
     return (vec){__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])};
 }
 
-/* Out of line: it stands in the inner loop of every kernel, and forty instructions each time are too many. */
+/* Out of line: it stands in the inner loop of every kernel, and forty instructions each time are
+ * too many. */
 static __attribute__((noinline, unused)) vec fma_emulated(vec a, vec b, vec c)
 {
     const vec_pair product = fma_two_product(a, b);

@@ -1,15 +1,18 @@
 /*
  * The vector vocabulary: one source, every instruction set, the same bits.
  *
- * A `vec` holds VEC_WIDTH doubles, a `vec_int` as many 64-bit integers, a `vec_mask` one truth value a
- * lane. The operators + - * / and unary - work on vec lane by lane, + - & | ^ ~ << on vec_int; a plain
- * number beside a vec is broadcast. Everything below means exactly the same on every instruction set,
- * NaN, signed zeros and subnormals included, except that the payload and sign of a NaN are unspecified.
+ * A `vec` holds VEC_WIDTH doubles, a `vec_int` as many 64-bit integers, a `vec_mask` one truth
+ * value a lane. The operators + - * / and unary - work on vec lane by lane, + - & | ^ ~ << on
+ * vec_int; a plain number beside a vec is broadcast. Everything below means exactly the same on
+ * every instruction set, NaN, signed zeros and subnormals included, except that the payload and
+ * sign of a NaN are unspecified.
  *
- * VEC_WIDTH is the machine's. A result must never depend on it: elementwise kernels need no care, sums
- * run over the 32 lanes of the numerics contract, VEC_PER_CONTRACT vectors of them (vec_fold_add).
+ * VEC_WIDTH is the machine's. A result must never depend on it: elementwise kernels need no care,
+ * sums run over the 32 lanes of the numerics contract, VEC_PER_CONTRACT vectors of them
+ * (vec_fold_add).
  *
- *   vec_avx512.h   8 lanes        vec_avx2.h   4 lanes        vec_portable.h   2 lanes: SSE2, NEON, others
+ *   vec_avx512.h   8 lanes        vec_avx2.h   4 lanes        vec_portable.h   2 lanes: SSE2, NEON,
+ * others
  */
 #ifndef HM_VEC_H
 #define HM_VEC_H
@@ -34,60 +37,43 @@ typedef double vec __attribute__((vector_size(8 * VEC_WIDTH)));
 typedef int64_t vec_int __attribute__((vector_size(8 * VEC_WIDTH)));
 typedef double vec_unaligned __attribute__((vector_size(8 * VEC_WIDTH), aligned(8), may_alias));
 typedef float vec_floats __attribute__((vector_size(4 * VEC_WIDTH)));
-typedef float vec_floats_unaligned __attribute__((vector_size(4 * VEC_WIDTH), aligned(4), may_alias));
+typedef float vec_floats_unaligned
+    __attribute__((vector_size(4 * VEC_WIDTH), aligned(4), may_alias));
 
-VEC_INLINE vec vec_of(double x)
-{
-    return x - (vec){0.0}; /* -0 stays -0 */
-}
+VEC_INLINE vec vec_of(double x) { return x - (vec){0.0}; /* -0 stays -0 */ }
 
-VEC_INLINE vec_int vec_int_of(int64_t i)
-{
-    return i - (vec_int){0};
-}
+VEC_INLINE vec_int vec_int_of(int64_t i) { return i - (vec_int){0}; }
 
 VEC_INLINE vec_int vec_bits(vec x) /* the same 64 bits a lane, read as an integer */
 {
     return (vec_int)x;
 }
 
-VEC_INLINE vec vec_from_bits(vec_int i)
-{
-    return (vec)i;
-}
+VEC_INLINE vec vec_from_bits(vec_int i) { return (vec)i; }
 
 /* No address needs more than the alignment of a double. */
-VEC_INLINE vec vec_load(const double *p)
-{
-    return *(const vec_unaligned *)p;
-}
+VEC_INLINE vec vec_load(const double *p) { return *(const vec_unaligned *)p; }
 
-VEC_INLINE void vec_store(double *p, vec x)
-{
-    *(vec_unaligned *)p = x;
-}
+VEC_INLINE void vec_store(double *p, vec x) { *(vec_unaligned *)p = x; }
 
-VEC_INLINE vec vec_broadcast(const double *p)
-{
-    return vec_of(*p);
-}
+VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
 
 /*
  * What the three files define:
  *
- *   vec_load_partial(p, n)   lanes 0 .. n-1 from p, zeros beyond; 0 <= n <= VEC_WIDTH; touches no other byte
- *   vec_store_partial(p, n, x)
- *   vec_fma(a, b, c)         a*b + c, rounded once, on every machine
- *   vec_sqrt(x)              correctly rounded; NaN below 0
- *   vec_min(a, b)            a < b ? a : b     so the second operand where either is NaN, or for two zeros
- *   vec_max(a, b)            a > b ? a : b
- *   vec_less vec_less_equal vec_equal vec_not_equal (a, b) -> vec_mask, false on NaN but for not_equal
- *   vec_int_equal vec_int_greater (a, b) -> vec_mask
- *   vec_mask_and vec_mask_or vec_mask_not, vec_mask_any vec_mask_all
- *   vec_select(m, a, b)      a where m, else b;   vec_int_select
+ *   vec_load_partial(p, n)   lanes 0 .. n-1 from p, zeros beyond; 0 <= n <= VEC_WIDTH; touches no
+ * other byte vec_load_padded(p, n)    the same with p[0] beyond, for functions that 0 would
+ * surprise; 1 <= n vec_store_partial(p, n, x) vec_fma(a, b, c)         a*b + c, rounded once, on
+ * every machine vec_sqrt(x)              correctly rounded; NaN below 0 vec_min(a, b)            a
+ * < b ? a : b     so the second operand where either is NaN, or for two zeros vec_max(a, b) a > b ?
+ * a : b vec_less vec_less_equal vec_equal vec_not_equal (a, b) -> vec_mask, false on NaN but for
+ * not_equal vec_int_equal vec_int_greater (a, b) -> vec_mask vec_mask_and vec_mask_or vec_mask_not,
+ * vec_mask_any vec_mask_all vec_select(m, a, b)      a where m, else b;   vec_int_select
  *   vec_shift_right(i, n)    arithmetic, n a constant;   vec_shift_right_logical(i, n)
  *   vec_table16(t, i)        t[i & 15] of 16 doubles
  *   vec_even vec_odd (a, b)  lanes 0, 2, 4 ... (1, 3, 5 ...) of a and then of b
+ *   vec_taint(t, x)          t + 0 x: a zero stays zero until x is infinite or NaN, then it is NaN
+ * for good
  */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include "kernels/vec/vec_avx512.h"
@@ -99,30 +85,15 @@ VEC_INLINE vec vec_broadcast(const double *p)
 
 /* ---- composed of the above ---- */
 
-VEC_INLINE vec_mask vec_greater(vec a, vec b)
-{
-    return vec_less(b, a);
-}
+VEC_INLINE vec_mask vec_greater(vec a, vec b) { return vec_less(b, a); }
 
-VEC_INLINE vec_mask vec_greater_equal(vec a, vec b)
-{
-    return vec_less_equal(b, a);
-}
+VEC_INLINE vec_mask vec_greater_equal(vec a, vec b) { return vec_less_equal(b, a); }
 
-VEC_INLINE vec_mask vec_is_nan(vec x)
-{
-    return vec_not_equal(x, x);
-}
+VEC_INLINE vec_mask vec_is_nan(vec x) { return vec_not_equal(x, x); }
 
-VEC_INLINE vec vec_abs(vec x)
-{
-    return vec_from_bits(vec_bits(x) & vec_int_of(INT64_MAX));
-}
+VEC_INLINE vec vec_abs(vec x) { return vec_from_bits(vec_bits(x) & vec_int_of(INT64_MAX)); }
 
-VEC_INLINE vec_int vec_sign_bit(vec x)
-{
-    return vec_bits(x) & vec_int_of(INT64_MIN);
-}
+VEC_INLINE vec_int vec_sign_bit(vec x) { return vec_bits(x) & vec_int_of(INT64_MIN); }
 
 /* magnitude's bits with sign's sign */
 VEC_INLINE vec vec_copy_sign(vec magnitude, vec sign)
@@ -131,16 +102,10 @@ VEC_INLINE vec vec_copy_sign(vec magnitude, vec sign)
 }
 
 /* a where m, else +0 */
-VEC_INLINE vec vec_keep(vec_mask m, vec a)
-{
-    return vec_select(m, a, vec_of(0.0));
-}
+VEC_INLINE vec vec_keep(vec_mask m, vec a) { return vec_select(m, a, vec_of(0.0)); }
 
 /* 1.0 where m, else +0: what comparisons return to users */
-VEC_INLINE vec vec_truth(vec_mask m)
-{
-    return vec_keep(m, vec_of(1.0));
-}
+VEC_INLINE vec vec_truth(vec_mask m) { return vec_keep(m, vec_of(1.0)); }
 
 /* False exactly for infinities and NaN. */
 VEC_INLINE vec_mask vec_is_finite(vec x)
@@ -148,14 +113,14 @@ VEC_INLINE vec_mask vec_is_finite(vec x)
     return vec_less_equal(vec_abs(x), vec_of(0x1.fffffffffffffp+1023));
 }
 
+/* Was any x given to vec_taint infinite or NaN? */
+VEC_INLINE bool vec_is_tainted(vec t) { return vec_mask_any(vec_is_nan(t)); }
+
 /*
- * Nearest integer, ties to even, for |x| <= 2^51; zero comes out as +0. Adding 1.5 * 2^52 leaves no room
- * for a fraction; the sum's low bits are then the integer itself in two's complement.
+ * Nearest integer, ties to even, for |x| <= 2^51; zero comes out as +0. Adding 1.5 * 2^52 leaves no
+ * room for a fraction; the sum's low bits are then the integer itself in two's complement.
  */
-VEC_INLINE vec vec_round(vec x)
-{
-    return (x + 0x1.8p52) - 0x1.8p52;
-}
+VEC_INLINE vec vec_round(vec x) { return (x + 0x1.8p52) - 0x1.8p52; }
 
 VEC_INLINE vec_int vec_round_to_int(vec x)
 {
@@ -169,10 +134,7 @@ VEC_INLINE vec vec_from_int(vec_int i)
 }
 
 /* 2^i for -1022 <= i <= 1023 */
-VEC_INLINE vec vec_power_of_two(vec_int i)
-{
-    return vec_from_bits((i + vec_int_of(1023)) << 52);
-}
+VEC_INLINE vec vec_power_of_two(vec_int i) { return vec_from_bits((i + vec_int_of(1023)) << 52); }
 
 VEC_INLINE vec vec_load_floats(const float *p)
 {
@@ -208,7 +170,8 @@ VEC_INLINE double vec_fold_add(vec lanes[VEC_PER_CONTRACT])
     return vec_sum_halves(lanes[0]);
 }
 
-/* Largest and smallest lane; some NaN or not where a lane is NaN, so check for NaN elsewhere. Of +0 and -0 either. */
+/* Largest and smallest lane; some NaN or not where a lane is NaN, so check for NaN elsewhere. Of +0
+ * and -0 either. */
 VEC_INLINE double vec_largest(vec x)
 {
     double lane[VEC_WIDTH];
@@ -219,9 +182,6 @@ VEC_INLINE double vec_largest(vec x)
     return largest;
 }
 
-VEC_INLINE double vec_smallest(vec x)
-{
-    return -vec_largest(-x);
-}
+VEC_INLINE double vec_smallest(vec x) { return -vec_largest(-x); }
 
 #endif

@@ -1,4 +1,5 @@
-/* The vocabulary on AVX2 with FMA: 4 doubles, truth values as lanes of all ones. Included by vec.h alone. */
+/* The vocabulary on AVX2 with FMA: 4 doubles, truth values as lanes of all ones. Included by vec.h
+ * alone. */
 #include <immintrin.h>
 
 typedef vec_int vec_mask;
@@ -14,45 +15,33 @@ VEC_INLINE vec vec_load_partial(const double *p, size_t n)
     return _mm256_maskload_pd(p, vec_first_lanes(n));
 }
 
+VEC_INLINE vec vec_load_padded(const double *p, size_t n)
+{
+    const __m256i lanes = vec_first_lanes(n);
+    return _mm256_blendv_pd(_mm256_set1_pd(*p), _mm256_maskload_pd(p, lanes), (vec)lanes);
+}
+
 VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
 {
     _mm256_maskstore_pd(p, vec_first_lanes(n), x);
 }
 
-VEC_INLINE vec vec_fma(vec a, vec b, vec c)
-{
-    return _mm256_fmadd_pd(a, b, c);
-}
+VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
 
-VEC_INLINE vec vec_sqrt(vec x)
-{
-    return _mm256_sqrt_pd(x);
-}
+VEC_INLINE vec vec_sqrt(vec x) { return _mm256_sqrt_pd(x); }
 
-VEC_INLINE vec vec_min(vec a, vec b)
-{
-    return _mm256_min_pd(a, b);
-}
+VEC_INLINE vec vec_min(vec a, vec b) { return _mm256_min_pd(a, b); }
 
-VEC_INLINE vec vec_max(vec a, vec b)
-{
-    return _mm256_max_pd(a, b);
-}
+VEC_INLINE vec vec_max(vec a, vec b) { return _mm256_max_pd(a, b); }
 
-VEC_INLINE vec_mask vec_less(vec a, vec b)
-{
-    return (vec_mask)_mm256_cmp_pd(a, b, _CMP_LT_OQ);
-}
+VEC_INLINE vec_mask vec_less(vec a, vec b) { return (vec_mask)_mm256_cmp_pd(a, b, _CMP_LT_OQ); }
 
 VEC_INLINE vec_mask vec_less_equal(vec a, vec b)
 {
     return (vec_mask)_mm256_cmp_pd(a, b, _CMP_LE_OQ);
 }
 
-VEC_INLINE vec_mask vec_equal(vec a, vec b)
-{
-    return (vec_mask)_mm256_cmp_pd(a, b, _CMP_EQ_OQ);
-}
+VEC_INLINE vec_mask vec_equal(vec a, vec b) { return (vec_mask)_mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
 
 VEC_INLINE vec_mask vec_not_equal(vec a, vec b)
 {
@@ -69,45 +58,24 @@ VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b)
     return (vec_mask)_mm256_cmpgt_epi64((__m256i)a, (__m256i)b);
 }
 
-VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b)
-{
-    return a & b;
-}
+VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b) { return a & b; }
 
-VEC_INLINE vec_mask vec_mask_or(vec_mask a, vec_mask b)
-{
-    return a | b;
-}
+VEC_INLINE vec_mask vec_mask_or(vec_mask a, vec_mask b) { return a | b; }
 
-VEC_INLINE vec_mask vec_mask_not(vec_mask a)
-{
-    return ~a;
-}
+VEC_INLINE vec_mask vec_mask_not(vec_mask a) { return ~a; }
 
-VEC_INLINE bool vec_mask_any(vec_mask m)
-{
-    return _mm256_movemask_pd((vec)m) != 0;
-}
+VEC_INLINE bool vec_mask_any(vec_mask m) { return _mm256_movemask_pd((vec)m) != 0; }
 
-VEC_INLINE bool vec_mask_all(vec_mask m)
-{
-    return _mm256_movemask_pd((vec)m) == 15;
-}
+VEC_INLINE bool vec_mask_all(vec_mask m) { return _mm256_movemask_pd((vec)m) == 15; }
 
-VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
-{
-    return _mm256_blendv_pd(b, a, (vec)m);
-}
+VEC_INLINE vec vec_select(vec_mask m, vec a, vec b) { return _mm256_blendv_pd(b, a, (vec)m); }
 
 VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b)
 {
     return (vec_int)_mm256_blendv_pd((vec)b, (vec)a, (vec)m);
 }
 
-VEC_INLINE vec_int vec_shift_right(vec_int i, unsigned n)
-{
-    return i >> n;
-}
+VEC_INLINE vec_int vec_shift_right(vec_int i, unsigned n) { return i >> n; }
 
 VEC_INLINE vec_int vec_shift_right_logical(vec_int i, unsigned n)
 {
@@ -118,6 +86,8 @@ VEC_INLINE vec vec_table16(const double t[16], vec_int i)
 {
     return (vec){t[i[0] & 15], t[i[1] & 15], t[i[2] & 15], t[i[3] & 15]};
 }
+
+VEC_INLINE vec vec_taint(vec t, vec x) { return _mm256_fmadd_pd(x, _mm256_setzero_pd(), t); }
 
 VEC_INLINE vec vec_even(vec low, vec high)
 {

@@ -3,14 +3,16 @@
 
 typedef __mmask8 vec_mask;
 
-VEC_INLINE __mmask8 vec_first_lanes(size_t n)
-{
-    return (__mmask8)((1u << n) - 1);
-}
+VEC_INLINE __mmask8 vec_first_lanes(size_t n) { return (__mmask8)((1u << n) - 1); }
 
 VEC_INLINE vec vec_load_partial(const double *p, size_t n)
 {
     return _mm512_maskz_loadu_pd(vec_first_lanes(n), p);
+}
+
+VEC_INLINE vec vec_load_padded(const double *p, size_t n)
+{
+    return _mm512_mask_loadu_pd(_mm512_set1_pd(*p), vec_first_lanes(n), p);
 }
 
 VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
@@ -18,45 +20,21 @@ VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
     _mm512_mask_storeu_pd(p, vec_first_lanes(n), x);
 }
 
-VEC_INLINE vec vec_fma(vec a, vec b, vec c)
-{
-    return _mm512_fmadd_pd(a, b, c);
-}
+VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
 
-VEC_INLINE vec vec_sqrt(vec x)
-{
-    return _mm512_sqrt_pd(x);
-}
+VEC_INLINE vec vec_sqrt(vec x) { return _mm512_sqrt_pd(x); }
 
-VEC_INLINE vec vec_min(vec a, vec b)
-{
-    return _mm512_min_pd(a, b);
-}
+VEC_INLINE vec vec_min(vec a, vec b) { return _mm512_min_pd(a, b); }
 
-VEC_INLINE vec vec_max(vec a, vec b)
-{
-    return _mm512_max_pd(a, b);
-}
+VEC_INLINE vec vec_max(vec a, vec b) { return _mm512_max_pd(a, b); }
 
-VEC_INLINE vec_mask vec_less(vec a, vec b)
-{
-    return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ);
-}
+VEC_INLINE vec_mask vec_less(vec a, vec b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
 
-VEC_INLINE vec_mask vec_less_equal(vec a, vec b)
-{
-    return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ);
-}
+VEC_INLINE vec_mask vec_less_equal(vec a, vec b) { return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ); }
 
-VEC_INLINE vec_mask vec_equal(vec a, vec b)
-{
-    return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ);
-}
+VEC_INLINE vec_mask vec_equal(vec a, vec b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
 
-VEC_INLINE vec_mask vec_not_equal(vec a, vec b)
-{
-    return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ);
-}
+VEC_INLINE vec_mask vec_not_equal(vec a, vec b) { return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ); }
 
 VEC_INLINE vec_mask vec_int_equal(vec_int a, vec_int b)
 {
@@ -68,35 +46,17 @@ VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b)
     return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
 }
 
-VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b)
-{
-    return (vec_mask)(a & b);
-}
+VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b) { return (vec_mask)(a & b); }
 
-VEC_INLINE vec_mask vec_mask_or(vec_mask a, vec_mask b)
-{
-    return (vec_mask)(a | b);
-}
+VEC_INLINE vec_mask vec_mask_or(vec_mask a, vec_mask b) { return (vec_mask)(a | b); }
 
-VEC_INLINE vec_mask vec_mask_not(vec_mask a)
-{
-    return (vec_mask)~a;
-}
+VEC_INLINE vec_mask vec_mask_not(vec_mask a) { return (vec_mask)~a; }
 
-VEC_INLINE bool vec_mask_any(vec_mask m)
-{
-    return m != 0;
-}
+VEC_INLINE bool vec_mask_any(vec_mask m) { return m != 0; }
 
-VEC_INLINE bool vec_mask_all(vec_mask m)
-{
-    return m == 0xFF;
-}
+VEC_INLINE bool vec_mask_all(vec_mask m) { return m == 0xFF; }
 
-VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
-{
-    return _mm512_mask_blend_pd(m, b, a);
-}
+VEC_INLINE vec vec_select(vec_mask m, vec a, vec b) { return _mm512_mask_blend_pd(m, b, a); }
 
 VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b)
 {
@@ -117,6 +77,8 @@ VEC_INLINE vec vec_table16(const double t[16], vec_int i)
 {
     return _mm512_permutex2var_pd(vec_load(t), (__m512i)i, vec_load(t + 8));
 }
+
+VEC_INLINE vec vec_taint(vec t, vec x) { return _mm512_fmadd_pd(x, _mm512_setzero_pd(), t); }
 
 VEC_INLINE vec vec_even(vec low, vec high)
 {

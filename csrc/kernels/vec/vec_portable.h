@@ -13,6 +13,11 @@ VEC_INLINE vec vec_load_partial(const double *p, size_t n)
     return (vec){n > 0 ? p[0] : 0.0, n > 1 ? p[1] : 0.0};
 }
 
+VEC_INLINE vec vec_load_padded(const double *p, size_t n)
+{
+    return (vec){p[0], n > 1 ? p[1] : p[0]};
+}
+
 VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
 {
     if (n > 0)
@@ -30,90 +35,42 @@ VEC_INLINE vec vec_fma(vec a, vec b, vec c)
 #endif
 }
 
-VEC_INLINE vec vec_sqrt(vec x)
-{
-    return (vec){__builtin_sqrt(x[0]), __builtin_sqrt(x[1])};
-}
+VEC_INLINE vec vec_sqrt(vec x) { return (vec){__builtin_sqrt(x[0]), __builtin_sqrt(x[1])}; }
 
-VEC_INLINE vec_mask vec_less(vec a, vec b)
-{
-    return a < b;
-}
+VEC_INLINE vec_mask vec_less(vec a, vec b) { return a < b; }
 
-VEC_INLINE vec_mask vec_less_equal(vec a, vec b)
-{
-    return a <= b;
-}
+VEC_INLINE vec_mask vec_less_equal(vec a, vec b) { return a <= b; }
 
-VEC_INLINE vec_mask vec_equal(vec a, vec b)
-{
-    return a == b;
-}
+VEC_INLINE vec_mask vec_equal(vec a, vec b) { return a == b; }
 
-VEC_INLINE vec_mask vec_not_equal(vec a, vec b)
-{
-    return a != b;
-}
+VEC_INLINE vec_mask vec_not_equal(vec a, vec b) { return a != b; }
 
-VEC_INLINE vec_mask vec_int_equal(vec_int a, vec_int b)
-{
-    return a == b;
-}
+VEC_INLINE vec_mask vec_int_equal(vec_int a, vec_int b) { return a == b; }
 
-VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b)
-{
-    return a > b;
-}
+VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b) { return a > b; }
 
-VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b)
-{
-    return a & b;
-}
+VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b) { return a & b; }
 
-VEC_INLINE vec_mask vec_mask_or(vec_mask a, vec_mask b)
-{
-    return a | b;
-}
+VEC_INLINE vec_mask vec_mask_or(vec_mask a, vec_mask b) { return a | b; }
 
-VEC_INLINE vec_mask vec_mask_not(vec_mask a)
-{
-    return ~a;
-}
+VEC_INLINE vec_mask vec_mask_not(vec_mask a) { return ~a; }
 
-VEC_INLINE bool vec_mask_any(vec_mask m)
-{
-    return (m[0] | m[1]) != 0;
-}
+VEC_INLINE bool vec_mask_any(vec_mask m) { return (m[0] | m[1]) != 0; }
 
-VEC_INLINE bool vec_mask_all(vec_mask m)
-{
-    return (m[0] & m[1]) != 0;
-}
+VEC_INLINE bool vec_mask_all(vec_mask m) { return (m[0] & m[1]) != 0; }
 
-VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b)
-{
-    return (m & a) | (~m & b);
-}
+VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b) { return (m & a) | (~m & b); }
 
 VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
 {
     return (vec)vec_int_select(m, (vec_int)a, (vec_int)b);
 }
 
-VEC_INLINE vec vec_min(vec a, vec b)
-{
-    return vec_select(vec_less(a, b), a, b);
-}
+VEC_INLINE vec vec_min(vec a, vec b) { return vec_select(vec_less(a, b), a, b); }
 
-VEC_INLINE vec vec_max(vec a, vec b)
-{
-    return vec_select(vec_less(b, a), a, b);
-}
+VEC_INLINE vec vec_max(vec a, vec b) { return vec_select(vec_less(b, a), a, b); }
 
-VEC_INLINE vec_int vec_shift_right(vec_int i, unsigned n)
-{
-    return i >> n;
-}
+VEC_INLINE vec_int vec_shift_right(vec_int i, unsigned n) { return i >> n; }
 
 VEC_INLINE vec_int vec_shift_right_logical(vec_int i, unsigned n)
 {
@@ -126,12 +83,8 @@ VEC_INLINE vec vec_table16(const double t[16], vec_int i)
     return (vec){t[i[0] & 15], t[i[1] & 15]};
 }
 
-VEC_INLINE vec vec_even(vec low, vec high)
-{
-    return (vec){low[0], high[0]};
-}
+VEC_INLINE vec vec_taint(vec t, vec x) { return t + x * 0.0; }
 
-VEC_INLINE vec vec_odd(vec low, vec high)
-{
-    return (vec){low[1], high[1]};
-}
+VEC_INLINE vec vec_even(vec low, vec high) { return (vec){low[0], high[0]}; }
+
+VEC_INLINE vec vec_odd(vec low, vec high) { return (vec){low[1], high[1]}; }

@@ -1,0 +1,196 @@
+/*
+ * The error function, its complement, and the normal distribution's Phi in GELU.
+ *
+ * erf goes by 16 segments, each a polynomial around its centre whose constant has two parts. The
+ * complement is erfc x = e^(-x^2) P(q) / (1 + 9x/8) for x >= 0, with P between 0.63 and 1 and
+ * q = (x - 3)/(x + 3), one polynomial for the whole axis (after M. M. Shepherd and J. G.
+ * Laframboise, Math. Comp. 36, 1981); x^2 is formed with its rounding error, which the exponential
+ * takes as x_low.
+ */
+#ifndef HM_ERF_H
+#define HM_ERF_H
+
+#include "kernels/math/exp.h"
+
+enum { ERF_ROWS = 15 };
+
+VEC_INLINE vec_mask vec_erf_ordinary(vec x) { return vec_is_finite(x); }
+
+/* Error at most 0.9 ulp. */
+VEC_INLINE vec vec_erf_fast(vec x)
+{
+    const vec size = vec_min(vec_of(6.0), vec_abs(x)); /* erf 6 rounds to 1; NaN passes */
+    const vec shifted = vec_fma(size, vec_of(64.0 / 25.0), vec_of(0x1.8p52));
+    const vec_int segment = vec_bits(shifted);
+    const vec t = vec_fma(shifted - 0x1.8p52, vec_of(-25.0 / 64.0), size);
+    vec bent = vec_table16(erf_rows[ERF_ROWS - 1], segment);
+#pragma GCC unroll 16
+    for (int row = ERF_ROWS - 2; row >= 3; row--)
+        bent = vec_fma(bent, t, vec_table16(erf_rows[row], segment));
+    /* the first two terms without error: t may take half of the constant away */
+    const vec_sum rise = vec_exact_product(t, vec_table16(erf_rows[2], segment));
+    const vec_sum line = vec_quick_sum(vec_table16(erf_rows[0], segment), rise.high);
+    const vec low = line.low + (rise.low + vec_table16(erf_rows[1], segment));
+    return vec_copy_sign(line.high + vec_fma(t * t, bent, low), x);
+}
+
+HM_RARE vec vec_erf_rare(vec x) { return vec_select(vec_is_nan(x), x, vec_erf_fast(x)); }
+
+VEC_INLINE vec vec_erf(vec x) { return vec_erf_fast(x); }
+
+/* e^(x^2) erfc(x) for x >= 0, as numerator / denominator of two parts each */
+typedef struct vec_erfcx_ratio {
+    vec_sum numerator, denominator;
+} vec_erfcx_ratio;
+
+VEC_INLINE vec_erfcx_ratio vec_erfcx(vec x)
+{
+    const vec q = (x - 3.0) / (x + 3.0);
+    const vec p = vec_polynomial(q, erfcx_p, 23);
+    const vec d = vec_fma(x, vec_of(1.125), vec_of(1.0));
+    const vec d_low = vec_fma(x, vec_of(1.125), 1.0 - d); /* exact: 1 - d is */
+    return (vec_erfcx_ratio){{vec_of(erfcx_constant[0]), vec_fma(p, q, vec_of(erfcx_constant[1]))},
+                             {d, d_low}};
+}
+
+/* e^(x^2) erfc(x), x >= 0: value and what it lacks; relative error about 2^-54 */
+VEC_INLINE vec_sum vec_erfcx_value(vec x)
+{
+    const vec_erfcx_ratio r = vec_erfcx(x);
+    const vec y = 1.0 / r.denominator.high;
+    const vec_sum top = vec_quick_sum(r.numerator.high, r.numerator.low);
+    const vec value = top.high * y;
+    const vec residual = vec_fma(-value, r.denominator.high, top.high);
+    return (vec_sum){value, (vec_fma(-value, r.denominator.low, residual) + top.low) * y};
+}
+
+/* e^(-x^2 / 2^halvings) with mantissa and exponent apart; |x| <= 38.6 */
+VEC_INLINE vec_exp_parts vec_exp_of_square(vec x, double factor)
+{
+    const vec_sum square = vec_exact_product(x, x);
+    return vec_exp_split(square.high * -factor, square.low * -factor);
+}
+
+/* Below 26 erfc is normal; the negative side levels off at 2 from -6 on. */
+VEC_INLINE vec_mask vec_erfc_ordinary(vec x)
+{
+    return vec_mask_and(vec_less(x, vec_of(26.0)),
+                        vec_greater_equal(x, vec_of(-0x1.fffffffffffffp+1023)));
+}
+
+/* (mantissa of e^(-x^2)) * erfcx, before the power of two: value and low part */
+VEC_INLINE vec_sum vec_erfc_mantissa(vec size, vec_exp_parts e)
+{
+    const vec_sum m = vec_exp_mantissa(e), c = vec_erfcx_value(size);
+    const vec_sum product = vec_exact_product(m.high, c.high);
+    return (vec_sum){product.high, product.low + vec_fma(m.high, c.low, m.low * c.high)};
+}
+
+/* Error at most 1 ulp. */
+VEC_INLINE vec vec_erfc_fast(vec x)
+{
+    const vec size = vec_min(vec_of(26.0), vec_abs(x));
+    const vec_exp_parts e = vec_exp_of_square(size, 1.0);
+    const vec_sum m = vec_erfc_mantissa(size, e);
+    const vec power = vec_exp_power(e);
+    const vec high = m.high * power, low = m.low * power;
+    const vec_sum two_less = vec_quick_sum(vec_of(2.0), -high);
+    return vec_select(vec_less(x, vec_of(0.0)), two_less.high + (two_less.low - low), high + low);
+}
+
+/* From 27.3 on 0, in between the power of two comes last. */
+HM_RARE vec vec_erfc_rare(vec x)
+{
+    const vec inside =
+        vec_select(vec_less(x, vec_of(27.5)), vec_max(x, vec_of(-26.0)), vec_of(0.0));
+    const vec_exp_parts e = vec_exp_of_square(vec_abs(inside), 1.0);
+    const vec_sum m = vec_erfc_mantissa(vec_abs(inside), e);
+    const vec far = vec_scale(m.high + m.low, vec_exp_exponent(e));
+    vec result = vec_select(vec_less(x, vec_of(26.0)), vec_erfc_fast(inside), far);
+    result = vec_select(vec_less(x, vec_of(27.5)), result, vec_of(0.0));
+    return vec_select(vec_is_nan(x), x, result);
+}
+
+VEC_INLINE vec vec_erfc(vec x)
+{
+    return HM_LIKELY(vec_mask_all(vec_erfc_ordinary(x))) ? vec_erfc_fast(x) : vec_erfc_rare(x);
+}
+
+/* ---- GELU: x Phi(x), Phi(-a) = e^(-a^2/2) erfcx(a / sqrt 2) / 2 for a >= 0 ---- */
+
+/* -37 < x, where Phi is normal with room to spare, and finite */
+VEC_INLINE vec_mask vec_gelu_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(36.0)); }
+
+VEC_INLINE vec_sum vec_half_erfcx(vec size) /* Phi(-size) e^(size^2/2), to 1.5 ulp */
+{
+    const vec_sum value = vec_erfcx_value(size * half_root_parts[0]);
+    return (vec_sum){0.5 * value.high, 0.5 * value.low};
+}
+
+VEC_INLINE vec vec_gelu_fast(vec x)
+{
+    const vec size = vec_abs(x);
+    const vec_exp_parts e = vec_exp_of_square(size, 0.5);
+    const vec_sum m = vec_exp_mantissa(e);
+    const vec_sum c = vec_half_erfcx(size);
+    const vec below = m.high * vec_exp_power(e) * (c.high + c.low);
+    return x * vec_select(vec_less(x, vec_of(0.0)), below, 1.0 - below);
+}
+
+HM_RARE vec vec_gelu_rare(vec x)
+{
+    const vec size =
+        vec_select(vec_greater(x, vec_of(-39.0)), vec_min(vec_abs(x), vec_of(36.0)), vec_of(0.0));
+    const vec far = vec_select(vec_greater(x, vec_of(-39.0)),
+                               vec_max(vec_min(-x, vec_of(39.0)), vec_of(0.0)), vec_of(0.0));
+    const vec_exp_parts e = vec_exp_of_square(far, 0.5);
+    const vec_sum m = vec_exp_mantissa(e);
+    const vec_sum c = vec_half_erfcx(far);
+    const vec tail = vec_scale(m.high * (c.high + c.low) * -far, vec_exp_exponent(e));
+    vec result = vec_select(vec_less(x, vec_of(0.0)), tail, x);
+    result = vec_select(vec_gelu_ordinary(x), vec_gelu_fast(vec_copy_sign(size, x)), result);
+    result = vec_select(vec_less(x, vec_of(-39.0)), vec_of(-0.0), result);
+    return vec_select(vec_is_nan(x), x, result);
+}
+
+/*
+ * GELU' = Phi(x) + x phi(x). Below zero e^(-a^2/2) is taken out: erfcx(a/sqrt 2)/2 - a/sqrt(2 pi),
+ * whose root at a = 0.752 is the derivative's; above, the part 1 - Phi(-a) has nothing to cancel.
+ */
+VEC_INLINE vec_mask vec_gelu_slope_ordinary(vec x)
+{
+    return vec_less_equal(vec_abs(x), vec_of(36.0));
+}
+
+/* (Phi(-a) - a phi(a)) e^(a^2/2) */
+VEC_INLINE vec vec_gelu_slope_factor(vec size)
+{
+    const vec_sum c = vec_half_erfcx(size);
+    return vec_fma(-size, vec_of(root_two_pi_inverse[0]), c.high) + c.low;
+}
+
+VEC_INLINE vec vec_gelu_slope_fast(vec x)
+{
+    const vec size = vec_abs(x);
+    const vec_exp_parts e = vec_exp_of_square(size, 0.5);
+    const vec_sum m = vec_exp_mantissa(e);
+    const vec below = m.high * vec_exp_power(e) * vec_gelu_slope_factor(size);
+    return vec_select(vec_less(x, vec_of(0.0)), below, 1.0 - below);
+}
+
+HM_RARE vec vec_gelu_slope_rare(vec x)
+{
+    const vec far = vec_select(vec_less(x, vec_of(-39.0)), vec_of(0.0),
+                               vec_max(vec_of(0.0), vec_min(-x, vec_of(39.0))));
+    const vec_exp_parts e = vec_exp_of_square(far, 0.5);
+    const vec_sum m = vec_exp_mantissa(e);
+    const vec tail = vec_scale(m.high * vec_gelu_slope_factor(far), vec_exp_exponent(e));
+    vec result = vec_select(vec_less(x, vec_of(0.0)), tail, vec_of(1.0));
+    result =
+        vec_select(vec_gelu_slope_ordinary(x),
+                   vec_gelu_slope_fast(vec_max(vec_min(x, vec_of(36.0)), vec_of(-36.0))), result);
+    result = vec_select(vec_less(x, vec_of(-39.0)), vec_of(-0.0), result);
+    return vec_select(vec_is_nan(x), x, result);
+}
+
+#endif

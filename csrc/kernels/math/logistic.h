@@ -1,0 +1,253 @@
+/*
+ * The logistic function and what is made of one exponential and one division: tanh, x sigma(x),
+ * Mish, softplus, and the derivatives of them all.
+ *
+ * Where the exponential alone would be subnormal or vanish, its mantissa m and exponent n stay
+ * apart until the whole product has been formed: f(x) = 2^n times something of ordinary size.
+ */
+#ifndef HM_LOGISTIC_H
+#define HM_LOGISTIC_H
+
+#include "kernels/math/exp.h"
+
+/* e^x in one double, to 1 ulp, where the error budget allows; |x| <= 708 */
+VEC_INLINE vec vec_exp_plain(vec x)
+{
+    const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
+    return vec_from_bits(vec_bits(1.0 + (e.reduced + e.tail)) + (vec_bits(e.n_shifted) << 52));
+}
+
+/* a result for x far below zero: factor * e^x, e^x perhaps far below the smallest double; x >=
+ * -1480 */
+VEC_INLINE vec vec_times_exp(vec factor, vec x)
+{
+    const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
+    const vec_binary f = vec_take_apart(factor);
+    vec_int n = vec_exp_exponent(e) + f.exponent;
+    n = vec_int_select(vec_int_greater(n, vec_int_of(1200)), vec_int_of(1200), n);
+    n = vec_int_select(vec_int_greater(n, vec_int_of(-1200)), n, vec_int_of(-1200));
+    return vec_scale(f.mantissa * vec_exp_mantissa(e).high, n);
+}
+
+/* d^2 of a d in two parts, where twice d's rounding error would be too much */
+VEC_INLINE vec vec_square_of_sum(vec_sum d)
+{
+    return vec_fma(d.high, d.low + d.low, d.high * d.high);
+}
+
+/* ---- sigmoid: 1 / (1 + e^-x), error at most 0.8 ulp ---- */
+
+/* |x| <= 600: the low part of e^-x times 2^n stays normal */
+VEC_INLINE vec_mask vec_sigmoid_ordinary(vec x)
+{
+    return vec_less_equal(vec_abs(x), vec_of(600.0));
+}
+
+/* One division; what it and the sum below it round away is put back by the residual 1 - y (1 +
+ * e^-x). */
+VEC_INLINE vec vec_sigmoid_fast(vec x)
+{
+    const vec_exp_parts e = vec_exp_split(-x, vec_of(0.0));
+    const vec_sum m = vec_exp_mantissa(e);
+    const vec power = vec_exp_power(e);
+    const vec high = m.high * power, low = m.low * power;
+    const vec_sum d = vec_quick_sum(vec_max(high, vec_of(1.0)), vec_min(high, vec_of(1.0)));
+    const vec y = 1.0 / d.high;
+    const vec residual = vec_fma(-y, d.low + low, vec_fma(-y, d.high, vec_of(1.0)));
+    return vec_fma(residual, y, y);
+}
+
+/* e^x below -600, where the denominator is 1 */
+HM_RARE vec vec_sigmoid_rare(vec x)
+{
+    const vec inside = vec_min(vec_max(x, vec_of(-600.0)), vec_of(600.0));
+    const vec result =
+        vec_select(vec_less(x, vec_of(-600.0)), vec_exp_rare(x), vec_sigmoid_fast(inside));
+    return vec_select(vec_is_nan(x), x, result);
+}
+
+VEC_INLINE vec vec_sigmoid(vec x)
+{
+    return HM_LIKELY(vec_mask_all(vec_sigmoid_ordinary(x))) ? vec_sigmoid_fast(x)
+                                                            : vec_sigmoid_rare(x);
+}
+
+/* ---- tanh: with m = e^(-2|x|) - 1, -m / (2 + m), error at most 1 ulp ---- */
+
+VEC_INLINE vec_mask vec_tanh_ordinary(vec x) { return vec_is_finite(x); }
+
+VEC_INLINE vec vec_tanh_fast(vec x)
+{
+    const vec size = vec_min(vec_of(20.0), vec_abs(x)); /* tanh 20 rounds to 1; NaN passes */
+    const vec_sum m = vec_expm1_parts(-2.0 * size);
+    const vec_sum d = vec_quick_sum(vec_of(2.0), m.high);
+    const vec y = 1.0 / d.high;
+    const vec quotient = -m.high * y;
+    const vec residual =
+        vec_fma(-quotient, d.low + m.low, vec_fma(-quotient, d.high, -m.high)) - m.low;
+    return vec_copy_sign(vec_fma(residual, y, quotient), x);
+}
+
+HM_RARE vec vec_tanh_rare(vec x) { return vec_select(vec_is_nan(x), x, vec_tanh_fast(x)); }
+
+VEC_INLINE vec vec_tanh(vec x) { return vec_tanh_fast(x); }
+
+/* ---- SiLU: x / (1 + e^-x) ---- */
+
+VEC_INLINE vec_mask vec_silu_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(700.0)); }
+
+VEC_INLINE vec vec_silu_fast(vec x) { return x / (1.0 + vec_exp_plain(-x)); }
+
+/* Above 700 it is x, below -700 x e^x. */
+HM_RARE vec vec_silu_rare(vec x)
+{
+    const vec far = vec_max(x, vec_of(-800.0));
+    const vec below = vec_times_exp(far, far);
+    const vec middle = vec_silu_fast(vec_min(vec_max(x, vec_of(-700.0)), vec_of(700.0)));
+    vec result = vec_select(vec_silu_ordinary(x), middle, x);
+    result = vec_select(vec_less(x, vec_of(-700.0)), below, result);
+    return vec_select(vec_is_finite(x), result,
+                      vec_select(vec_less(x, vec_of(0.0)), vec_of(-0.0), x));
+}
+
+/*
+ * SiLU' = sigma(x) (1 + x (1 - sigma(x))). With e = e^-|x|: for x >= 0 (1 + e + x e) / (1 + e)^2,
+ * below e (1 + x + e) / (1 + e)^2, where 1 + x is exact around the root at -1.278.
+ */
+VEC_INLINE vec_mask vec_silu_slope_ordinary(vec x)
+{
+    return vec_less_equal(vec_abs(x), vec_of(700.0));
+}
+
+VEC_INLINE vec vec_silu_slope_fast(vec x)
+{
+    const vec e = vec_exp_fast(-vec_abs(x));
+    const vec_sum d = vec_quick_sum(vec_of(1.0), e);
+    const vec_mask negative = vec_less(x, vec_of(0.0));
+    const vec above = vec_fma(x, e, d.high), below = e * ((1.0 + x) + e);
+    return vec_select(negative, below, above) / vec_square_of_sum(d);
+}
+
+HM_RARE vec vec_silu_slope_rare(vec x)
+{
+    const vec inside = vec_min(vec_max(x, vec_of(-700.0)), vec_of(700.0));
+    const vec far = vec_max(x, vec_of(-800.0));
+    vec result = vec_select(vec_silu_slope_ordinary(x), vec_silu_slope_fast(inside), vec_of(1.0));
+    result = vec_select(vec_less(x, vec_of(-700.0)), vec_times_exp(1.0 + far, far), result);
+    return vec_select(vec_is_nan(x), x, result);
+}
+
+/* ---- Mish: with w = e^x and t = w^2 + 2w, tanh(softplus x) = t / (t + 2) ---- */
+
+VEC_INLINE vec_mask vec_mish_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(700.0)); }
+
+VEC_INLINE vec vec_mish_fast(vec x)
+{
+    const vec w = vec_exp_plain(vec_min(x, vec_of(40.0))); /* from 20 on the quotient is 1 */
+    const vec t = w * (w + 2.0);
+    return x * t / (t + 2.0);
+}
+
+HM_RARE vec vec_mish_rare(vec x)
+{
+    const vec far = vec_max(x, vec_of(-800.0));
+    const vec below = vec_times_exp(far, far);
+    const vec middle = vec_mish_fast(vec_min(vec_max(x, vec_of(-700.0)), vec_of(700.0)));
+    vec result = vec_select(vec_mish_ordinary(x), middle, x);
+    result = vec_select(vec_less(x, vec_of(-700.0)), below, result);
+    return vec_select(vec_is_finite(x), result,
+                      vec_select(vec_less(x, vec_of(0.0)), vec_of(-0.0), x));
+}
+
+/*
+ * Mish' = (t (t + 2) + 4x (w^2 + w)) / (t + 2)^2. Below zero w is taken out and the rest ordered so
+ * that 4 (1 + x) is exact around the root at -1.192; above, all is multiplied by e^(-4x), e = e^-x.
+ */
+VEC_INLINE vec_mask vec_mish_slope_ordinary(vec x)
+{
+    return vec_less_equal(vec_abs(x), vec_of(700.0));
+}
+
+VEC_INLINE vec vec_mish_slope_fast(vec x)
+{
+    const vec e = vec_exp_fast(-vec_abs(x)), ee = e * e;
+    const vec_mask negative = vec_less(x, vec_of(0.0));
+    const vec_sum d_below = vec_quick_sum(vec_of(2.0), e * (e + 2.0));
+    const vec inner = vec_fma(e, 4.0 + e, vec_fma(x, vec_of(4.0), vec_of(6.0)));
+    const vec below = e * vec_fma(e, inner, 4.0 * (1.0 + x));
+    const vec one_two = vec_fma(e, vec_of(2.0), vec_of(1.0));
+    const vec_sum d_above = vec_exact_sum(vec_of(1.0), 2.0 * (e + ee));
+    const vec above = vec_fma(one_two, d_above.high, 4.0 * x * (ee * (1.0 + e)));
+    const vec_sum d = {vec_select(negative, d_below.high, d_above.high),
+                       vec_select(negative, d_below.low, d_above.low)};
+    return vec_select(negative, below, above) / vec_square_of_sum(d);
+}
+
+HM_RARE vec vec_mish_slope_rare(vec x)
+{
+    const vec inside = vec_min(vec_max(x, vec_of(-700.0)), vec_of(700.0));
+    const vec far = vec_max(x, vec_of(-800.0));
+    vec result = vec_select(vec_mish_slope_ordinary(x), vec_mish_slope_fast(inside), vec_of(1.0));
+    result = vec_select(vec_less(x, vec_of(-700.0)), vec_times_exp(1.0 + far, far), result);
+    return vec_select(vec_is_nan(x), x, result);
+}
+
+/* ---- sigmoid' = e / (1 + e)^2 and tanh' = 4 e^2 / (1 + e^2)^2, e = e^-|x|: never s (1 - s) ----
+ */
+
+VEC_INLINE vec vec_bell(vec e) { return e / vec_square_of_sum(vec_quick_sum(vec_of(1.0), e)); }
+
+VEC_INLINE vec_mask vec_sigmoid_slope_ordinary(vec x)
+{
+    return vec_less_equal(vec_abs(x), vec_of(700.0));
+}
+
+VEC_INLINE vec vec_sigmoid_slope_fast(vec x) { return vec_bell(vec_exp_fast(-vec_abs(x))); }
+
+HM_RARE vec vec_sigmoid_slope_rare(vec x)
+{
+    const vec near = vec_sigmoid_slope_fast(vec_min(vec_abs(x), vec_of(700.0)));
+    return vec_select(vec_sigmoid_slope_ordinary(x), near, vec_exp_rare(-vec_abs(x)));
+}
+
+VEC_INLINE vec_mask vec_tanh_slope_ordinary(vec x)
+{
+    return vec_less_equal(vec_abs(x), vec_of(350.0));
+}
+
+VEC_INLINE vec vec_tanh_slope_fast(vec x)
+{
+    return 4.0 * vec_bell(vec_exp_fast(-2.0 * vec_abs(x)));
+}
+
+HM_RARE vec vec_tanh_slope_rare(vec x)
+{
+    const vec near = vec_tanh_slope_fast(vec_min(vec_abs(x), vec_of(350.0)));
+    const vec far = vec_times_exp(vec_of(4.0), -2.0 * vec_min(vec_abs(x), vec_of(400.0)));
+    return vec_select(vec_is_nan(x), x, vec_select(vec_tanh_slope_ordinary(x), near, far));
+}
+
+/* ---- softplus: max(x, 0) + log(1 + e), e = e^-|x|; log(1 + e) = 2 atanh(e / (2 + e)) ---- */
+
+VEC_INLINE vec_mask vec_softplus_ordinary(vec x)
+{
+    return vec_less_equal(vec_abs(x), vec_of(700.0));
+}
+
+VEC_INLINE vec vec_softplus_fast(vec x)
+{
+    const vec e = vec_exp_plain(-vec_abs(x));
+    const vec s = e / (2.0 + e), z = s * s;
+    const vec log_term = vec_fma(s * z, vec_polynomial(z, softplus_r, 10), s + s);
+    return vec_max(x, vec_of(0.0)) + log_term;
+}
+
+HM_RARE vec vec_softplus_rare(vec x)
+{
+    const vec middle = vec_softplus_fast(vec_min(vec_max(x, vec_of(-700.0)), vec_of(700.0)));
+    vec result = vec_select(vec_softplus_ordinary(x), middle, x);
+    result = vec_select(vec_less(x, vec_of(-700.0)), vec_exp_rare(x), result);
+    return vec_select(vec_is_nan(x), x, result);
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* Elementary functions. */
+#include "kernels/elementwise.h"
+#include "kernels/math/erf.h"
+#include "kernels/math/log.h"
+#include "kernels/math/logistic.h"
+#include "kernels/math/sincos.h"
+#include "kernels/per_isa/isa.h"
+#include "kernels/per_isa/map.h"
+
+VEC_INLINE vec_mask vec_log_sigmoid_ordinary(vec x) { return vec_softplus_ordinary(x); }
+
+VEC_INLINE vec vec_log_sigmoid_fast(vec x) { return -vec_softplus_fast(-x); }
+
+VEC_INLINE vec vec_log_sigmoid_rare(vec x) { return -vec_softplus_rare(-x); }
+
+VEC_INLINE vec vec_square(vec x) { return x * x; }
+
+VEC_INLINE vec vec_negate(vec x) { return -x; }
+
+VEC_INLINE vec vec_absolute(vec x) { return vec_abs(x); }
+
+VEC_INLINE vec vec_reciprocal(vec x) { return 1.0 / x; }
+
+/* -1, 1, or x itself where it is a zero or NaN */
+VEC_INLINE vec vec_sign(vec x)
+{
+    return vec_select(vec_greater(vec_abs(x), vec_of(0.0)), vec_copy_sign(vec_of(1.0), x), x);
+}
+
+/* f in the three forms of math/scale.h */
+#define MAP(f) \
+    VEC_INLINE vec step_##f(vec x, map_state *state) \
+    { \
+        if (HM_LIKELY(vec_mask_all(vec_##f##_ordinary(x)))) \
+            return vec_##f##_fast(x); \
+        return map_noted(x, vec_##f##_rare(x), state); \
+    } \
+    static bool map_##f(size_t n, const double *x, double *out) \
+    { \
+        return map(n, 0.0, x, out, step_##f); \
+    }
+
+/* f in a few instructions that are right for every x */
+#define MAP_SHORT(f) \
+    VEC_INLINE vec step_##f(vec x, map_state *state) { return map_watched(x, vec_##f(x), state); } \
+    static bool map_##f(size_t n, const double *x, double *out) \
+    { \
+        return map(n, 0.0, x, out, step_##f); \
+    }
+
+MAP_SHORT(negate)
+MAP_SHORT(absolute)
+MAP_SHORT(sign)
+MAP_SHORT(square)
+MAP_SHORT(sqrt)
+MAP_SHORT(reciprocal)
+MAP(exp)
+MAP(expm1)
+MAP(log)
+MAP(log1p)
+MAP(sin)
+MAP(cos)
+MAP(tan)
+MAP(tanh)
+MAP(sigmoid)
+MAP(log_sigmoid)
+MAP(softplus)
+MAP(erf)
+MAP(erfc)
+
+#define SLOT(f) [HM_UNARY_##f] = map_##f,
+
+extern hm_unary_kernel *const HM_K(unary)[HM_UNARY_COUNT];
+hm_unary_kernel *const HM_K(unary)[HM_UNARY_COUNT] = {HM_UNARY_LIST(SLOT)};
