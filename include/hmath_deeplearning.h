@@ -329,6 +329,39 @@ HMATH_CALL hmath_neural_precision_quantization_zero_points(hmath_context *ctx,
                                                            const hmath_value *quantized,
                                                            hmath_value **out);
 
+/**
+ * sum_k (a_ik - za_i)(b_kj - zb_j) * scale_a_i * scale_b_j: the sum exact, in 32 bits, and the two
+ * products with the scales scale-safe, within 3 * 2^-53 relative.
+ * @param left   QuantizedTensor (M, K), calibrated per tensor or per row (axis 0)
+ * @param right  QuantizedTensor (K, N), calibrated per tensor or per column (axis 1)
+ * @param out    Tensor (M, N)
+ * @return HMATH_CHECKED: DimensionMismatch (left, right: rank, axis, inner extent); Overflow, where a sum
+ *         is outside the signed 32-bit integers or a result is no finite double
+ */
+HMATH_CALL hmath_neural_precision_int8_gemm(hmath_context *ctx, const hmath_value *left,
+                                            const hmath_value *right, hmath_value **out);
+
+/** IEEE 754 binary16: 11 significant bits, exponents -14 ... 15. */
+HMATH_CALL hmath_neural_precision_fp16_create(hmath_context *ctx, hmath_value **out);
+
+/** The upper half of a binary32: 8 significant bits, exponents -126 ... 127. */
+HMATH_CALL hmath_neural_precision_bf16_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * left (M, K) times right (K, N). Each operand element is rounded to the format directly from double: to
+ * nearest, ties to even, subnormals kept. Each result element is one chain of binary32 fused
+ * multiply-adds in increasing k from +0, then widened. Without depth (K = 0) the result is 0.
+ * @param precision  Precision
+ * @param left       Tensor (M, K), finite
+ * @param right      Tensor (K, N), finite
+ * @param out        Tensor (M, N)
+ * @return HMATH_CHECKED: DimensionMismatch (left, right), NonFinite; Overflow, where an operand rounds to
+ *         infinity or a chain leaves binary32
+ */
+HMATH_CALL hmath_neural_precision_reduced_gemm(hmath_context *ctx, const hmath_value *precision,
+                                               const hmath_value *left, const hmath_value *right,
+                                               hmath_value **out);
+
 /** A LossScaler as it is given; the operations that use it check it. Double, Int, Int. */
 HMATH_CALL hmath_neural_precision_loss_scaler_create(hmath_context *ctx, const hmath_value *scale,
                                                      const hmath_value *growth_interval,

@@ -23,7 +23,10 @@ from .tensor import TensorDouble
 
 __all__ = [
     "Asymmetric",
+    "BF16",
+    "FP16",
     "LossScaler",
+    "Precision",
     "Quantization",
     "QuantizedTensor",
     "Symmetric",
@@ -32,11 +35,13 @@ __all__ = [
     "finite_steps",
     "gradient_norm",
     "initial_loss_scaler",
+    "int8_gemm",
     "loss_scale",
     "quantization_scales",
     "quantization_zero_points",
     "quantize",
     "quantized_values",
+    "reduced_gemm",
     "scale_growth_interval",
     "scale_loss",
     "unscale_gradients",
@@ -226,6 +231,62 @@ def quantization_zero_points(quantized: QuantizedTensor) -> list[int]:
         value(quantized, "quantized", "QuantizedTensor"),
     )
     return plain(result, list[int])
+
+
+# ---------------------------------------------------------------- products
+
+
+class Precision(Selector):
+    """A sixteen-bit format: ``FP16`` or ``BF16``."""
+
+    __slots__ = ()
+
+
+FP16 = selector(Precision, "FP16", "hmath_neural_precision_fp16_create")
+BF16 = selector(Precision, "BF16", "hmath_neural_precision_bf16_create")
+
+
+def int8_gemm(left: QuantizedTensor, right: QuantizedTensor) -> TensorDouble:
+    """Σₖ (aᵢₖ − zaᵢ)(bₖⱼ − zbⱼ)·scale_aᵢ·scale_bⱼ, the sum in exact integers.
+
+    The sum has to be a signed 32-bit integer; the two products with the scales are scale-safe, within
+    3·2⁻⁵³ relative.
+
+    :param left: (M, K), calibrated per tensor or per row (axis 0)
+    :param right: (K, N), calibrated per tensor or per column (axis 1)
+    :returns: (M, N)
+    :raises DimensionMismatch: `left`, `right`: rank, axis, inner extent
+    :raises Overflow: a sum outside the signed 32-bit integers, or a result that is no finite double
+    """
+    result = call(
+        "hmath_neural_precision_int8_gemm",
+        value(left, "left", "QuantizedTensor"),
+        value(right, "right", "QuantizedTensor"),
+    )
+    return owner(TensorDouble, result)
+
+
+def reduced_gemm(precision: Precision, left: ArrayT, right: TensorLike) -> ArrayT:
+    """left·right with operands rounded to sixteen bits and sums in binary32.
+
+    Operands are rounded directly from double, to nearest, ties to even, subnormals kept. Each result
+    element is one chain of binary32 fused multiply-adds in increasing k from +0, then widened.
+
+    :param precision: ``FP16`` (11 significant bits) or ``BF16`` (8)
+    :param left: (M, K), finite
+    :param right: (K, N), finite
+    :returns: (M, N), in the container of `left`
+    :raises DimensionMismatch: `left`, `right`: rank, inner extent
+    :raises NonFinite: `left`, `right`
+    :raises Overflow: an operand that rounds to infinity, or a chain that leaves binary32
+    """
+    result = call(
+        "hmath_neural_precision_reduced_gemm",
+        value(precision, "precision", "Precision"),
+        tensor(left, "left"),
+        tensor(right, "right"),
+    )
+    return like(result, left)
 
 
 # ---------------------------------------------------------------- loss scaling

@@ -9,7 +9,9 @@ extern const hm_quantize_kernels HM_K(quantize);
 extern const hm_elementwise_kernels HM_K(elementwise);
 extern const hm_norm_kernels HM_K(norm);
 extern const hm_arrange_kernels HM_K(arrange);
+extern const hm_int8_kernels HM_K(int8);
 extern const hm_reduce_kernels HM_K(reduce);
+extern const hm_reduced_kernels HM_K(reduced);
 extern const hm_contract_kernels HM_K(contract);
 extern const hm_conv_kernels HM_K(conv);
 
@@ -27,7 +29,9 @@ const hm_kernels HM_TABLE = {
     .elementwise = &HM_K(elementwise),
     .norm = &HM_K(norm),
     .arrange = &HM_K(arrange),
+    .int8 = &HM_K(int8),
     .reduce = &HM_K(reduce),
+    .reduced = &HM_K(reduced),
     .contract = &HM_K(contract),
     .conv = &HM_K(conv),
 };
