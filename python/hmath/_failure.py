@@ -153,5 +153,8 @@ def _place(argument: str, index: int | None) -> str:
 
 def kind_of(x: object) -> str:
     """The kind of a Python object, as messages name it."""
+    handle = getattr(x, "_handle", None)
+    if handle is not None:
+        return ffi.string(lib.hmath_kind_name(lib.hmath_kind(handle))).decode()  # type: ignore[no-any-return]
     dtype = getattr(x, "dtype", None)
     return type(x).__name__ if dtype is None else f"{type(x).__name__} of {dtype}"
