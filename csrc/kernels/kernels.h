@@ -22,6 +22,7 @@
 #include "kernels/quantize.h"
 #include "kernels/arrange.h"
 #include "kernels/conv.h"
+#include "kernels/random.h"
 #include "kernels/reduce.h"
 #include "kernels/reduced.h"
 #include "kernels/softmax.h"
@@ -39,6 +40,7 @@ typedef struct hm_kernels {
     const hm_quantize_kernels *quantize;
     const hm_arrange_kernels *arrange;
     const hm_conv_kernels *conv;
+    const hm_random_kernels *random;
     const hm_reduce_kernels *reduce;
     const hm_reduced_kernels *reduced;
     const hm_softmax_kernels *softmax;

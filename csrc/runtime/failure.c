@@ -102,6 +102,18 @@ hm_status hm_fail_domain_because(hm_context *ctx, const char *argument, int64_t 
     return HMATH_CHECKED;
 }
 
+hm_status hm_fail_domain_text(hm_context *ctx, const char *argument, const char *actual,
+                              const char *requirement)
+{
+    hm_failure *failure = begin(ctx, HMATH_DOMAIN_ERROR, argument, HM_SCALAR);
+    snprintf(failure->actual, HM_TEXT, "%s", actual);
+    failure->error.value = NAN;
+    failure->error.actual = failure->actual;
+    failure->error.requirement = requirement;
+    say(failure, "%s is %s; required %s", argument, failure->actual, requirement);
+    return HMATH_CHECKED;
+}
+
 hm_status hm_fail_nonfinite(hm_context *ctx, const char *argument, int64_t index, double value)
 {
     hm_failure *failure = begin(ctx, HMATH_NON_FINITE, argument, index);

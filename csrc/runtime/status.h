@@ -33,6 +33,10 @@ hm_status hm_fail_domain_int(hm_context *ctx, const char *argument, int64_t inde
 hm_status hm_fail_domain_because(hm_context *ctx, const char *argument, int64_t index, double value,
                                  const char *reason, const char *requirement);
 
+/* "argument is <actual>; required <requirement>", for what is no number; `actual` is copied. */
+hm_status hm_fail_domain_text(hm_context *ctx, const char *argument, const char *actual,
+                              const char *requirement);
+
 hm_status hm_fail_nonfinite(hm_context *ctx, const char *argument, int64_t index, double value);
 
 /* A length or an extent that is not what another argument makes it. */

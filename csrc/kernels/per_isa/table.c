@@ -12,6 +12,7 @@ extern const hm_loss_kernels HM_K(loss);
 extern const hm_norm_kernels HM_K(norm);
 extern const hm_arrange_kernels HM_K(arrange);
 extern const hm_int8_kernels HM_K(int8);
+extern const hm_random_kernels HM_K(random);
 extern const hm_reduce_kernels HM_K(reduce);
 extern const hm_reduced_kernels HM_K(reduced);
 extern const hm_softmax_kernels HM_K(softmax);
@@ -35,6 +36,7 @@ const hm_kernels HM_TABLE = {
     .norm = &HM_K(norm),
     .arrange = &HM_K(arrange),
     .int8 = &HM_K(int8),
+    .random = &HM_K(random),
     .reduce = &HM_K(reduce),
     .reduced = &HM_K(reduced),
     .softmax = &HM_K(softmax),
