@@ -105,6 +105,22 @@ def type_mismatch(
     )
 
 
+def domain_error(argument: str, number: int, requirement: str) -> errors.DomainError:
+    """A number that no argument of the C function could carry."""
+    name = operation()
+    message = f"{name}: {argument} = {number}; required {requirement}"
+    return errors.DomainError(
+        errors.MathError(
+            "DomainError",
+            name,
+            message,
+            argument=argument,
+            value=number,
+            requirement=requirement,
+        )
+    )
+
+
 def overflow(argument: str, index: int | None = None) -> errors.Overflow:
     """An integer that has no 64-bit (or, for a Double, no finite) form."""
     name = operation()
