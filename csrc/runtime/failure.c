@@ -102,15 +102,12 @@ hm_status hm_fail_domain_because(hm_context *ctx, const char *argument, int64_t 
     return HMATH_CHECKED;
 }
 
-hm_status hm_fail_domain_text(hm_context *ctx, const char *argument, const char *actual,
+hm_status hm_fail_requirement(hm_context *ctx, const char *argument, const char *found,
                               const char *requirement)
 {
     hm_failure *failure = begin(ctx, HMATH_DOMAIN_ERROR, argument, HM_SCALAR);
-    snprintf(failure->actual, HM_TEXT, "%s", actual);
-    failure->error.value = NAN;
-    failure->error.actual = failure->actual;
     failure->error.requirement = requirement;
-    say(failure, "%s is %s; required %s", argument, failure->actual, requirement);
+    say(failure, "%s %s; required %s", argument, found, requirement);
     return HMATH_CHECKED;
 }
 

@@ -1,0 +1,406 @@
+#include "autodiff/gradient.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "autodiff/leaf.h"
+#include "autodiff/order.h"
+#include "primitives/elementwise.h"
+#include "primitives/index.h"
+#include "primitives/reduce.h"
+#include "runtime/alloc.h"
+
+enum { NONE = -1, INLINE_INPUTS = 8 };
+
+hm_status hm_fail_not_differentiable(hm_context *ctx, const hm_op *op)
+{
+    char found[HM_TEXT];
+    snprintf(found, sizeof found, "goes through %s, which has no derivative that could be taken",
+             op->name);
+    return hm_fail_requirement(ctx, "output", found, "differentiable operations");
+}
+
+/* ------------------------------------------------- what depends on what is asked for */
+
+/* active[i]: does node i of the order depend on one of wrt (or is it one)? */
+static bool *find_active(const hm_order *order, hm_node *const *wrt, int64_t m)
+{
+    bool *active = hm_alloc_zeroed((size_t)order->count);
+    if (!active)
+        return NULL;
+    for (int64_t j = 0; j < m; j++) {
+        int64_t place = hm_order_find(order, wrt[j]);
+        if (place >= 0)
+            active[place] = true;
+    }
+    for (int64_t i = 0; i < order->count; i++)
+        for (int32_t k = 0; !active[i] && k < order->nodes[i]->count; k++)
+            active[i] = active[hm_order_input(order, i, k)];
+    return active;
+}
+
+/* ------------------------------------------------- contributions to a cotangent */
+
+/* Each node's contributions, a list in the order in which they came. */
+typedef struct contribution {
+    hm_node *node;
+    int64_t next;
+} contribution;
+
+typedef struct contributions {
+    contribution *all;
+    int64_t count, capacity;
+    int64_t *first, *last; /* by position in the order */
+} contributions;
+
+static bool contributions_open(contributions *c, int64_t nodes)
+{
+    *c = (contributions){.capacity = nodes < 16 ? 16 : nodes};
+    c->all = hm_alloc((size_t)c->capacity * sizeof *c->all);
+    c->first = hm_alloc((size_t)nodes * sizeof *c->first);
+    c->last = hm_alloc((size_t)nodes * sizeof *c->last);
+    if (!c->all || !c->first || !c->last)
+        return false;
+    for (int64_t i = 0; i < nodes; i++)
+        c->first[i] = c->last[i] = NONE;
+    return true;
+}
+
+static void contributions_close(contributions *c)
+{
+    hm_free(c->all);
+    hm_free(c->first);
+    hm_free(c->last);
+}
+
+static bool contribute(contributions *c, int64_t place, hm_node *node)
+{
+    if (c->count == c->capacity) {
+        contribution *larger = hm_realloc(c->all, (size_t)c->capacity * 2 * sizeof *larger);
+        if (!larger)
+            return false;
+        c->all = larger;
+        c->capacity *= 2;
+    }
+    c->all[c->count] = (contribution){node, NONE};
+    *(c->last[place] == NONE ? &c->first[place] : &c->all[c->last[place]].next) = c->count;
+    c->last[place] = c->count++;
+    return true;
+}
+
+/*
+ * Their sum. Single elements of a tensor that was taken apart are put back by one node, not by as many
+ * sums of tensors as there are elements.
+ */
+static hm_node *total(hm_graph *g, const contributions *c, int64_t place)
+{
+    hm_node *sum = NULL;
+    int64_t elements = 0;
+    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
+        elements += hm_is_placed_element(c->all[i].node);
+    if (elements > 1) {
+        hm_node **placed = hm_alloc((size_t)elements * sizeof(hm_node *));
+        if (!placed)
+            return hm_graph_fail(g, hm_fail_memory(g->ctx));
+        int64_t n = 0;
+        for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
+            if (hm_is_placed_element(c->all[i].node))
+                placed[n++] = c->all[i].node;
+        sum = hm_ad_place_elements(g, placed, elements);
+        hm_free(placed);
+    }
+    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
+        if (elements <= 1 || !hm_is_placed_element(c->all[i].node))
+            sum = sum ? hm_ad_add(g, sum, c->all[i].node) : c->all[i].node;
+    return sum;
+}
+
+/* ------------------------------------------------- reverse mode */
+
+typedef struct reverse_pass {
+    hm_graph *g;
+    hm_order order;
+    bool *active;
+    contributions cotangents;
+} reverse_pass;
+
+static hm_node *shaped_like(hm_graph *g, hm_node *x, const hm_node *like)
+{
+    hm_shape have = hm_node_shape(x), want = hm_node_shape(like);
+    return hm_shape_equal(&have, &want) ? x : hm_ad_sum_to(g, x, &want);
+}
+
+/* Hand the complete cotangent of the node at `place` on to its inputs. */
+static void pull_back(reverse_pass *pass, int64_t place, hm_node *cotangent, bool *wanted,
+                      hm_node **cotangents)
+{
+    hm_node *node = pass->order.nodes[place];
+    hm_graph *g = pass->g;
+    bool any = false;
+    for (int32_t i = 0; i < node->count; i++) {
+        wanted[i] = pass->active[hm_order_input(&pass->order, place, i)];
+        cotangents[i] = NULL;
+        any |= wanted[i];
+    }
+    if (!any)
+        return;
+    if (!node->op->reverse) {
+        hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+        return;
+    }
+    node->op->reverse(g, node, cotangent, wanted, cotangents);
+    for (int32_t i = 0; i < node->count && g->status == HMATH_OK; i++) {
+        if (!wanted[i] || !cotangents[i])
+            continue;
+        hm_node *own = shaped_like(g, cotangents[i], node->inputs[i]);
+        if (own && !contribute(&pass->cotangents, hm_order_input(&pass->order, place, i), own))
+            hm_graph_fail(g, hm_fail_memory(g->ctx));
+    }
+}
+
+/* From the youngest node to the oldest. totals[i] is the cotangent of node i. */
+static void walk_back(reverse_pass *pass, hm_node **totals)
+{
+    bool few_wanted[INLINE_INPUTS], *wanted = few_wanted;
+    hm_node *few_cotangents[INLINE_INPUTS], **cotangents = few_cotangents;
+    int32_t room = INLINE_INPUTS;
+    for (int64_t i = pass->order.count; i-- > 0 && pass->g->status == HMATH_OK;) {
+        hm_node *node = pass->order.nodes[i];
+        if (!pass->active[i] || pass->cotangents.first[i] == NONE)
+            continue;
+        totals[i] = total(pass->g, &pass->cotangents, i);
+        if (node->count > room) {
+            if (room > INLINE_INPUTS) {
+                hm_free(wanted);
+                hm_free(cotangents);
+            }
+            room = node->count;
+            wanted = hm_alloc((size_t)room * sizeof *wanted);
+            cotangents = hm_alloc((size_t)room * sizeof *cotangents);
+        }
+        if (!wanted || !cotangents)
+            hm_graph_fail(pass->g, hm_fail_memory(pass->g->ctx));
+        else if (totals[i])
+            pull_back(pass, i, totals[i], wanted, cotangents);
+    }
+    if (room > INLINE_INPUTS) {
+        hm_free(wanted);
+        hm_free(cotangents);
+    }
+}
+
+void hm_reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds, int64_t n,
+                     hm_node *const *wrt, int64_t m, hm_node **cotangents_out)
+{
+    reverse_pass pass = {.g = g};
+    hm_node **totals = NULL;
+    hm_status st;
+    for (int64_t j = 0; j < m; j++)
+        cotangents_out[j] = NULL;
+    if (g->status != HMATH_OK)
+        return;
+    if ((st = hm_order_create(g->ctx, outputs, n, &pass.order)) != HMATH_OK) {
+        hm_graph_fail(g, st);
+        return;
+    }
+    pass.active = find_active(&pass.order, wrt, m);
+    totals = hm_alloc_zeroed((size_t)pass.order.count * sizeof *totals);
+    bool ok = contributions_open(&pass.cotangents, pass.order.count) && pass.active && totals;
+    for (int64_t i = 0; ok && i < n; i++)
+        ok = !seeds[i] ||
+             contribute(&pass.cotangents, hm_order_find(&pass.order, outputs[i]), seeds[i]);
+    if (ok)
+        walk_back(&pass, totals);
+    else
+        hm_graph_fail(g, hm_fail_memory(g->ctx));
+    for (int64_t j = 0; ok && j < m; j++) {
+        int64_t place = hm_order_find(&pass.order, wrt[j]);
+        cotangents_out[j] = place >= 0 ? totals[place] : NULL;
+    }
+    hm_free(totals);
+    contributions_close(&pass.cotangents);
+    hm_free(pass.active);
+    hm_order_free(&pass.order);
+}
+
+void hm_ad_gradient(hm_graph *g, hm_node *output, hm_node *const *wrt, int64_t m,
+                    hm_node **gradients)
+{
+    hm_shape shape = hm_node_shape(output);
+    if (output->size != 1) {
+        char text[HM_TEXT];
+        hm_shape_text(&shape, text, sizeof text);
+        hm_graph_fail(g, hm_fail_shape(g->ctx, "output", "one element (sum it, or take a Jacobian)",
+                                       text));
+        return;
+    }
+    hm_node *seed = hm_ad_full(g, 1.0, &shape);
+    hm_reverse_mode(g, &output, &seed, 1, wrt, m, gradients);
+    for (int64_t j = 0; j < m && g->status == HMATH_OK; j++)
+        if (!gradients[j])
+            gradients[j] = hm_ad_zeros_like(g, wrt[j]);
+}
+
+void hm_reverse_by_expansion(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                             hm_node **cotangents, hm_node *(*expand)(hm_graph *, hm_node *))
+{
+    hm_node *expansion = expand(g, node);
+    hm_node *asked[HM_MAX_MAP_ARITY], *found[HM_MAX_MAP_ARITY];
+    int64_t m = 0;
+    for (int32_t i = 0; i < node->count; i++)
+        if (wanted[i])
+            asked[m++] = node->inputs[i];
+    if (!expansion)
+        return;
+    hm_reverse_mode(g, &expansion, &cotangent, 1, asked, m, found);
+    for (int32_t i = node->count; i-- > 0;)
+        if (wanted[i])
+            cotangents[i] = found[--m];
+}
+
+/* ------------------------------------------------- forward mode */
+
+/* The node's op on other inputs of the same shapes. */
+static hm_node *again(hm_graph *g, const hm_node *node, hm_node *const *inputs)
+{
+    return hm_graph_make(g, node->op, hm_node_attributes(node), node->attribute_size, inputs,
+                         node->count);
+}
+
+/* Every input at once; a zero tangent where one is wanting. */
+static hm_node *linear_tangent(hm_graph *g, const hm_node *node, hm_node *const *tangents,
+                               hm_node **inputs)
+{
+    for (int32_t i = 0; i < node->count; i++)
+        inputs[i] = tangents[i] ? tangents[i] : hm_ad_zeros_like(g, node->inputs[i]);
+    return again(g, node, inputs);
+}
+
+/* One input exchanged at a time. */
+static hm_node *multilinear_tangent(hm_graph *g, const hm_node *node, hm_node *const *tangents,
+                                    hm_node **inputs)
+{
+    hm_node *sum = NULL;
+    for (int32_t i = 0; i < node->count; i++) {
+        if (!tangents[i])
+            continue;
+        memcpy(inputs, node->inputs, (size_t)node->count * sizeof *inputs);
+        inputs[i] = tangents[i];
+        hm_node *term = again(g, node, inputs);
+        sum = sum ? hm_ad_add(g, sum, term) : term;
+    }
+    return sum;
+}
+
+/*
+ * Without a rule of its own, by transposing the transpose: the reverse rule is linear in its cotangent
+ * u, so its derivative with respect to u, applied to the tangents, is the tangent.
+ */
+static hm_node *transposed_tangent(hm_graph *g, hm_node *node, hm_node *const *tangents,
+                                   hm_node **pulled, bool *wanted)
+{
+    if (!node->op->reverse)
+        return hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+    hm_shape shape = hm_node_shape(node);
+    hm_node *u = hm_ad_variable(g, "", &shape), *result = NULL; /* no name: it never gets a value */
+    for (int32_t i = 0; i < node->count; i++) {
+        wanted[i] = tangents[i] != NULL;
+        pulled[i] = NULL;
+    }
+    if (!u)
+        return NULL;
+    node->op->reverse(g, node, u, wanted, pulled);
+    for (int32_t i = 0; i < node->count && g->status == HMATH_OK; i++) {
+        if (!wanted[i] || !pulled[i])
+            continue;
+        hm_node *own = shaped_like(g, pulled[i], node->inputs[i]), *term = NULL;
+        hm_node *seed = tangents[i];
+        if (own)
+            hm_reverse_mode(g, &own, &seed, 1, &u, 1, &term);
+        if (term)
+            result = result ? hm_ad_add(g, result, term) : term;
+    }
+    return result;
+}
+
+static hm_node *push_forward(hm_graph *g, hm_node *node, hm_node *const *tangents)
+{
+    bool any = false;
+    for (int32_t i = 0; i < node->count; i++)
+        any |= tangents[i] != NULL;
+    if (!any)
+        return NULL;
+    if (node->op->tangent)
+        return node->op->tangent(g, node, tangents);
+    hm_node **inputs = hm_alloc((size_t)node->count * sizeof *inputs), *result = NULL;
+    bool *wanted = hm_alloc((size_t)node->count);
+    if (!inputs || !wanted)
+        hm_graph_fail(g, hm_fail_memory(g->ctx));
+    else if (node->op->flags & HM_OP_LINEAR)
+        result = linear_tangent(g, node, tangents, inputs);
+    else if (node->op->flags & HM_OP_MULTILINEAR)
+        result = multilinear_tangent(g, node, tangents, inputs);
+    else
+        result = transposed_tangent(g, node, tangents, inputs, wanted);
+    hm_free(inputs);
+    hm_free(wanted);
+    if (!result)
+        return NULL;
+    /* A tangent that comes from a broadcast input alone may still have that input's shape. */
+    hm_shape have = hm_node_shape(result), want = hm_node_shape(node);
+    return hm_shape_equal(&have, &want) ? result : hm_ad_broadcast_to(g, result, &want);
+}
+
+/* From the oldest node to the youngest. */
+static void walk_forward(hm_graph *g, const hm_order *order, const bool *active, hm_node **tangents)
+{
+    hm_node *few[INLINE_INPUTS];
+    for (int64_t i = 0; i < order->count && g->status == HMATH_OK; i++) {
+        hm_node *node = order->nodes[i];
+        if (!active[i] || tangents[i])
+            continue;
+        hm_node **of_inputs =
+            node->count <= INLINE_INPUTS ? few : hm_alloc((size_t)node->count * sizeof *of_inputs);
+        if (!of_inputs) {
+            hm_graph_fail(g, hm_fail_memory(g->ctx));
+            return;
+        }
+        for (int32_t k = 0; k < node->count; k++)
+            of_inputs[k] = tangents[hm_order_input(order, i, k)];
+        tangents[i] = push_forward(g, node, of_inputs);
+        if (of_inputs != few)
+            hm_free(of_inputs);
+    }
+}
+
+void hm_forward_mode(hm_graph *g, hm_node *const *outputs, int64_t n, hm_node *const *wrt,
+                     hm_node *const *tangents, int64_t m, hm_node **tangents_out)
+{
+    hm_order order;
+    hm_status st;
+    for (int64_t i = 0; i < n; i++)
+        tangents_out[i] = NULL;
+    if (g->status != HMATH_OK)
+        return;
+    if ((st = hm_order_create(g->ctx, outputs, n, &order)) != HMATH_OK) {
+        hm_graph_fail(g, st);
+        return;
+    }
+    bool *active = find_active(&order, wrt, m);
+    hm_node **of_nodes = hm_alloc_zeroed((size_t)order.count * sizeof *of_nodes);
+    if (active && of_nodes) {
+        for (int64_t j = 0; j < m; j++) {
+            int64_t place = hm_order_find(&order, wrt[j]);
+            if (place >= 0)
+                of_nodes[place] = tangents[j];
+        }
+        walk_forward(g, &order, active, of_nodes);
+        for (int64_t i = 0; i < n; i++)
+            tangents_out[i] = of_nodes[hm_order_find(&order, outputs[i])];
+    } else {
+        hm_graph_fail(g, hm_fail_memory(g->ctx));
+    }
+    hm_free(of_nodes);
+    hm_free(active);
+    hm_order_free(&order);
+}

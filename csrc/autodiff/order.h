@@ -1,0 +1,28 @@
+/* The nodes that some roots depend on, oldest first, and where each of them stands. */
+#ifndef HM_ORDER_H
+#define HM_ORDER_H
+
+#include "autodiff/node.h"
+
+typedef struct hm_order {
+    hm_node **nodes; /* by serial: every input stands before the nodes that use it */
+    int64_t count;
+    int64_t *first_input; /* by node: where its inputs begin in `inputs`; one more at the end */
+    int32_t *inputs;      /* their positions */
+    int32_t *places;      /* hash table of positions by serial, open addressing; -1: free */
+    uint64_t mask;
+} hm_order;
+
+hm_status hm_order_create(hm_context *ctx, hm_node *const *roots, int64_t n, hm_order *out);
+void hm_order_free(hm_order *order);
+
+/* The node's position, or -1 where no root depends on it. */
+int64_t hm_order_find(const hm_order *order, const hm_node *node);
+
+/* The position of input k of the node at position i. */
+static inline int32_t hm_order_input(const hm_order *order, int64_t i, int32_t k)
+{
+    return order->inputs[order->first_input[i] + k];
+}
+
+#endif

@@ -1,0 +1,421 @@
+/* Arithmetic, comparison and selection of two or three operands that broadcast. */
+#include <math.h>
+
+#include "autodiff/leaf.h"
+#include "kernels/elementwise.h"
+#include "primitives/elementwise.h"
+#include "primitives/primitives.h"
+
+static const char *const left_right[] = {"left", "right"};
+
+/* ------------------------------------------------- shapes */
+
+static hm_status broadcast(hm_context *ctx, hm_node *const *inputs, int32_t count,
+                           const void *attributes, hm_shape *out)
+{
+    (void)attributes;
+    hm_shape shape = hm_node_shape(inputs[0]);
+    hm_status st = HMATH_OK;
+    for (int32_t i = 1; i < count && st == HMATH_OK; i++) {
+        hm_shape next = hm_node_shape(inputs[i]);
+        st = hm_shape_broadcast(ctx, count == 2 ? "right" : "values", &shape, &next, &shape);
+    }
+    if (st == HMATH_OK)
+        *out = shape;
+    return st;
+}
+
+/* ------------------------------------------------- maps */
+
+#define BINARY_MAP(name, kernel)                                                                   \
+    static bool name##_map(const hm_kernels *kernels, const void *attributes,                      \
+                           const double *const *inputs, double *output, int64_t n)                 \
+    {                                                                                              \
+        (void)attributes;                                                                          \
+        return kernels->elementwise->binary[HM_BINARY_##kernel]((size_t)n, inputs[0], 1,           \
+                                                                inputs[1], 1, output);             \
+    }
+BINARY_MAP(add, add)
+BINARY_MAP(subtract, subtract)
+BINARY_MAP(multiply, multiply)
+BINARY_MAP(divide, divide)
+BINARY_MAP(maximum, maximum)
+BINARY_MAP(minimum, minimum)
+BINARY_MAP(power, pow)
+BINARY_MAP(equal, equal)
+BINARY_MAP(less, less)
+BINARY_MAP(less_equal, less_equal)
+#undef BINARY_MAP
+
+static bool select_map(const hm_kernels *kernels, const void *attributes,
+                       const double *const *inputs, double *output, int64_t n)
+{
+    (void)attributes;
+    return kernels->elementwise->select((size_t)n, inputs[0], inputs[1], 1, inputs[2], 1, output);
+}
+
+/* ------------------------------------------------- one */
+
+/* Is the node 1 everywhere? Then a product with it is the other factor, to the bit. */
+static bool is_one(const hm_node *node)
+{
+    while (node->op == &hm_op_broadcast_to)
+        node = node->inputs[0];
+    return node->op == &hm_op_constant && node->rank == 0 && *hm_constant_data(node) == 1.0;
+}
+
+/* Where the product has the shape of `other`, which is then the product. */
+static bool is_neutral(const hm_node *one, const hm_node *other)
+{
+    if (!is_one(one))
+        return false;
+    hm_shape a = hm_node_shape(one), b = hm_node_shape(other);
+    if (a.rank > b.rank)
+        return false;
+    for (int32_t i = 1; i <= a.rank; i++)
+        if (a.extent[a.rank - i] != 1 && a.extent[a.rank - i] != b.extent[b.rank - i])
+            return false;
+    return true;
+}
+
+/* ------------------------------------------------- add, subtract, multiply, divide */
+
+static void add_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                        hm_node **cotangents)
+{
+    (void)g, (void)node, (void)wanted;
+    cotangents[0] = cotangents[1] = cotangent;
+}
+
+static void subtract_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                             hm_node **cotangents)
+{
+    (void)node;
+    cotangents[0] = cotangent;
+    if (wanted[1])
+        cotangents[1] = hm_ad_negate(g, cotangent);
+}
+
+static void multiply_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                             hm_node **cotangents)
+{
+    if (wanted[0])
+        cotangents[0] = hm_ad_multiply(g, cotangent, node->inputs[1]);
+    if (wanted[1])
+        cotangents[1] = hm_ad_multiply(g, cotangent, node->inputs[0]);
+}
+
+/* q = a / b: da = u / b, db = -q * (u / b). */
+static void divide_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                           hm_node **cotangents)
+{
+    hm_node *quotient = hm_ad_divide(g, cotangent, node->inputs[1]);
+    if (wanted[0])
+        cotangents[0] = quotient;
+    if (wanted[1])
+        cotangents[1] = hm_ad_negate(g, hm_ad_multiply(g, node, quotient));
+}
+
+static hm_status divide_refuse(hm_context *ctx, const hm_node *node, const double *x, int64_t index)
+{
+    (void)node;
+    return x[1] == 0 ? hm_fail_domain(ctx, "right", index, x[1], "!= 0") : HMATH_OK;
+}
+
+const hm_op hm_op_add = {.name = "autodiff.add",
+                         .arguments = left_right,
+                         .arity = 2,
+                         .flags = HM_OP_LINEAR,
+                         .scalar_code = HM_SCALAR_ADD,
+                         .shape = broadcast,
+                         .map = add_map,
+                         .reverse = add_reverse};
+
+const hm_op hm_op_subtract = {.name = "autodiff.subtract",
+                              .arguments = left_right,
+                              .arity = 2,
+                              .flags = HM_OP_LINEAR,
+                              .scalar_code = HM_SCALAR_SUBTRACT,
+                              .shape = broadcast,
+                              .map = subtract_map,
+                              .reverse = subtract_reverse};
+
+const hm_op hm_op_multiply = {.name = "autodiff.multiply",
+                              .arguments = left_right,
+                              .arity = 2,
+                              .flags = HM_OP_MULTILINEAR,
+                              .scalar_code = HM_SCALAR_MULTIPLY,
+                              .shape = broadcast,
+                              .map = multiply_map,
+                              .reverse = multiply_reverse};
+
+const hm_op hm_op_divide = {.name = "autodiff.divide",
+                            .arguments = left_right,
+                            .arity = 2,
+                            .scalar_code = HM_SCALAR_DIVIDE,
+                            .shape = broadcast,
+                            .map = divide_map,
+                            .refuse = divide_refuse,
+                            .reverse = divide_reverse};
+
+hm_node *hm_ad_add(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_add, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_subtract(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_subtract, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_multiply(hm_graph *g, hm_node *left, hm_node *right)
+{
+    if (left && right && is_neutral(left, right))
+        return right;
+    if (left && right && is_neutral(right, left))
+        return left;
+    return hm_graph_make2(g, &hm_op_multiply, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_divide(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_divide, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_scaled(hm_graph *g, hm_node *node, double x)
+{
+    return hm_ad_multiply(g, node, hm_ad_constant(g, x));
+}
+
+hm_node *hm_ad_shifted(hm_graph *g, hm_node *node, double x)
+{
+    return hm_ad_add(g, node, hm_ad_constant(g, x));
+}
+
+/* ------------------------------------------------- maximum, minimum */
+
+/* 1 where left wins, 1/2 in a tie, 0 where it loses. */
+static hm_node *share(hm_graph *g, hm_node *loser, hm_node *winner)
+{
+    return hm_ad_scaled(g, hm_ad_add(g, hm_ad_less(g, loser, winner), hm_ad_less_equal(g, loser, winner)), 0.5);
+}
+
+static void maximum_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                            hm_node **cotangents)
+{
+    hm_node *left = node->inputs[0], *right = node->inputs[1];
+    if (wanted[0])
+        cotangents[0] = hm_ad_multiply(g, cotangent, share(g, right, left));
+    if (wanted[1])
+        cotangents[1] = hm_ad_multiply(g, cotangent, share(g, left, right));
+}
+
+static void minimum_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                            hm_node **cotangents)
+{
+    hm_node *left = node->inputs[0], *right = node->inputs[1];
+    if (wanted[0])
+        cotangents[0] = hm_ad_multiply(g, cotangent, share(g, left, right));
+    if (wanted[1])
+        cotangents[1] = hm_ad_multiply(g, cotangent, share(g, right, left));
+}
+
+const hm_op hm_op_maximum = {.name = "autodiff.maximum",
+                             .arguments = left_right,
+                             .arity = 2,
+                             .shape = broadcast,
+                             .map = maximum_map,
+                             .reverse = maximum_reverse};
+
+const hm_op hm_op_minimum = {.name = "autodiff.minimum",
+                             .arguments = left_right,
+                             .arity = 2,
+                             .shape = broadcast,
+                             .map = minimum_map,
+                             .reverse = minimum_reverse};
+
+hm_node *hm_ad_maximum(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_maximum, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_minimum(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_minimum, NULL, 0, left, right);
+}
+
+/* ------------------------------------------------- comparison and selection */
+
+static void flat_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                         hm_node **cotangents)
+{
+    (void)g, (void)node, (void)cotangent, (void)wanted, (void)cotangents; /* constant almost everywhere */
+}
+
+const hm_op hm_op_equal = {.name = "autodiff.equal",
+                           .arguments = left_right,
+                           .arity = 2,
+                           .shape = broadcast,
+                           .map = equal_map,
+                           .reverse = flat_reverse};
+
+const hm_op hm_op_less = {.name = "autodiff.less",
+                          .arguments = left_right,
+                          .arity = 2,
+                          .shape = broadcast,
+                          .map = less_map,
+                          .reverse = flat_reverse};
+
+const hm_op hm_op_less_equal = {.name = "autodiff.less_equal",
+                                .arguments = left_right,
+                                .arity = 2,
+                                .shape = broadcast,
+                                .map = less_equal_map,
+                                .reverse = flat_reverse};
+
+hm_node *hm_ad_equal(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_equal, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_less(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_less, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_less_equal(hm_graph *g, hm_node *left, hm_node *right)
+{
+    return hm_graph_make2(g, &hm_op_less_equal, NULL, 0, left, right);
+}
+
+static void select_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                           hm_node **cotangents)
+{
+    hm_node *condition = node->inputs[0], *zero = hm_ad_constant(g, 0.0);
+    if (wanted[1])
+        cotangents[1] = hm_ad_select(g, condition, cotangent, zero);
+    if (wanted[2])
+        cotangents[2] = hm_ad_select(g, condition, zero, cotangent);
+}
+
+static const char *const condition_a_b[] = {"condition", "a", "b"};
+
+const hm_op hm_op_select = {.name = "autodiff.select",
+                            .arguments = condition_a_b,
+                            .arity = 3,
+                            .shape = broadcast,
+                            .map = select_map,
+                            .reverse = select_reverse};
+
+hm_node *hm_ad_select(hm_graph *g, hm_node *condition, hm_node *a, hm_node *b)
+{
+    return hm_graph_make(g, &hm_op_select, NULL, 0, (hm_node *[]){condition, a, b}, 3);
+}
+
+/* ------------------------------------------------- power */
+
+static const char *const base_exponent[] = {"base", "exponent"};
+
+static hm_status power_refuse(hm_context *ctx, const hm_node *node, const double *x, int64_t index)
+{
+    (void)node;
+    if (x[0] == 0 && x[1] < 0)
+        return hm_fail_domain(ctx, "base", index, x[0], "!= 0 under a negative exponent");
+    if (x[0] < 0 && x[1] != rint(x[1]))
+        return hm_fail_domain(ctx, "base", index, x[0], ">= 0 under an exponent that is no integer");
+    return HMATH_OK;
+}
+
+/*
+ * y * x^(y - 1), and 0 for y = 0 whatever x is: the slope of a power in its base. An op of its own,
+ * since 0 * 0^(-1) has to be 0.
+ */
+static bool power_slope_map(const hm_kernels *kernels, const void *attributes,
+                            const double *const *inputs, double *output, int64_t n)
+{
+    const hm_elementwise_kernels *k = kernels->elementwise;
+    const double one = 1.0;
+    const double *x = inputs[0], *y = inputs[1];
+    double powers[64];
+    (void)attributes;
+    for (int64_t first = 0; first < n; first += 64) {
+        const int64_t left = n - first;
+        const size_t count = left < 64 ? (size_t)left : 64;
+        k->binary[HM_BINARY_subtract](count, y + first, 1, &one, 0, powers);
+        k->binary[HM_BINARY_pow](count, x + first, 1, powers, 1, powers);
+        for (size_t i = 0; i < count; i++) {
+            const double exponent = y[first + (int64_t)i];
+            output[first + (int64_t)i] = exponent == 0 ? 0.0 : exponent * powers[i];
+        }
+    }
+    return k->all_finite((size_t)n, output);
+}
+
+/* log x where x is not 0, else 0: the part of x^y * log x that is left when x^y is 0. */
+static hm_node *log_or_zero(hm_graph *g, hm_node *x)
+{
+    hm_node *is_zero = hm_ad_equal(g, x, hm_ad_constant(g, 0.0));
+    return hm_ad_log(g, hm_ad_select(g, is_zero, hm_ad_constant(g, 1.0), x));
+}
+
+static hm_node *power_slope(hm_graph *g, hm_node *base, hm_node *exponent)
+{
+    return hm_graph_make2(g, &hm_op_power_slope, NULL, 0, base, exponent);
+}
+
+static void power_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                          hm_node **cotangents)
+{
+    hm_node *base = node->inputs[0], *exponent = node->inputs[1];
+    if (wanted[0])
+        cotangents[0] = hm_ad_multiply(g, cotangent, power_slope(g, base, exponent));
+    if (wanted[1])
+        cotangents[1] =
+            hm_ad_multiply(g, cotangent, hm_ad_multiply(g, node, log_or_zero(g, base)));
+}
+
+/* d/dx = y * slope(x, y - 1); d/dy = x^(y-1) * (1 + y log x). */
+static void power_slope_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                                hm_node **cotangents)
+{
+    hm_node *base = node->inputs[0], *exponent = node->inputs[1];
+    hm_node *less = hm_ad_shifted(g, exponent, -1.0);
+    if (wanted[0])
+        cotangents[0] =
+            hm_ad_multiply(g, cotangent, hm_ad_multiply(g, exponent, power_slope(g, base, less)));
+    if (wanted[1]) {
+        hm_node *factor = hm_ad_shifted(g, hm_ad_multiply(g, exponent, log_or_zero(g, base)), 1.0);
+        cotangents[1] = hm_ad_multiply(g, cotangent, hm_ad_multiply(g, hm_ad_power(g, base, less), factor));
+    }
+}
+
+const hm_op hm_op_power = {.name = "autodiff.power",
+                           .arguments = base_exponent,
+                           .arity = 2,
+                           .shape = broadcast,
+                           .map = power_map,
+                           .refuse = power_refuse,
+                           .reverse = power_reverse};
+
+const hm_op hm_op_power_slope = {.name = "autodiff.power_slope",
+                                 .arguments = base_exponent,
+                                 .arity = 2,
+                                 .shape = broadcast,
+                                 .map = power_slope_map,
+                                 .refuse = power_refuse,
+                                 .reverse = power_slope_reverse};
+
+/* Squares are exact to half an ulp where a general power is not, and far cheaper. */
+hm_node *hm_ad_power(hm_graph *g, hm_node *base, hm_node *exponent)
+{
+    if (base && exponent && exponent->op == &hm_op_constant && exponent->rank == 0) {
+        double y = *hm_constant_data(exponent);
+        if (y == 1.0)
+            return base;
+        if (y == 2.0)
+            return hm_ad_square(g, base);
+        if (y == -1.0)
+            return hm_ad_reciprocal(g, base);
+    }
+    return hm_graph_make2(g, &hm_op_power, NULL, 0, base, exponent);
+}

@@ -1,0 +1,355 @@
+/*
+ * One row or more for each primitive of ops.def: how to make a node of it from variables whose elements
+ * lie in [low, high]. Rows are added as primitives are; the test says which one has none.
+ */
+#ifndef AUTODIFF_SAMPLES_H
+#define AUTODIFF_SAMPLES_H
+
+#include "autodiff/leaf.h"
+#include "kernels/elementwise.h"
+#include "primitives/elementwise.h"
+#include "primitives/index.h"
+#include "primitives/join.h"
+#include "primitives/matmul.h"
+#include "primitives/primitives.h"
+#include "primitives/reduce.h"
+
+enum { SAMPLE_INPUTS = 4, SAMPLE_ROOM = 512 };
+
+typedef struct sample {
+    const hm_op *op;
+    const char *label;
+    hm_node *(*build)(hm_graph *g, hm_node *const *x);
+    int inputs;
+    hm_shape shapes[SAMPLE_INPUTS];
+    double low, high;
+    bool second;    /* can its derivative be differentiated? */
+    unsigned still; /* bit i: no derivative with respect to input i */
+    void (*fix)(double x[][SAMPLE_ROOM]); /* put special numbers into place */
+} sample;
+
+#define S0 {.rank = 0}
+#define S1(a) {.rank = 1, .extent = {a}}
+#define S2(a, b) {.rank = 2, .extent = {a, b}}
+#define S3(a, b, c) {.rank = 3, .extent = {a, b, c}}
+#define S4(a, b, c, d) {.rank = 4, .extent = {a, b, c, d}}
+
+/* ------------------------------------------------- elementwise */
+
+#define BUILD2(name)                                                                               \
+    static hm_node *build_##name(hm_graph *g, hm_node *const *x)                                   \
+    {                                                                                              \
+        return hm_ad_##name(g, x[0], x[1]);                                                        \
+    }
+#define BUILD1(name)                                                                               \
+    static hm_node *build_##name(hm_graph *g, hm_node *const *x)                                   \
+    {                                                                                              \
+        return hm_ad_##name(g, x[0]);                                                              \
+    }
+BUILD2(add)
+BUILD2(subtract)
+BUILD2(multiply)
+BUILD2(divide)
+BUILD2(maximum)
+BUILD2(minimum)
+BUILD2(equal)
+BUILD2(less)
+BUILD2(less_equal)
+BUILD2(power)
+BUILD2(matmul)
+BUILD1(negate)
+BUILD1(absolute)
+BUILD1(sign)
+BUILD1(square)
+BUILD1(sqrt)
+BUILD1(reciprocal)
+BUILD1(exp)
+BUILD1(expm1)
+BUILD1(log)
+BUILD1(log1p)
+BUILD1(sin)
+BUILD1(cos)
+BUILD1(tan)
+BUILD1(tanh)
+BUILD1(erf)
+
+static hm_node *build_select(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_select(g, hm_ad_less(g, x[0], hm_ad_constant(g, 0.5)), x[1], x[2]);
+}
+
+static hm_node *build_power_slope(hm_graph *g, hm_node *const *x)
+{
+    return hm_graph_make2(g, &hm_op_power_slope, NULL, 0, x[0], x[1]);
+}
+
+static hm_node *build_broadcast(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_broadcast_to(g, x[0], &(hm_shape)S3(2, 3, 4));
+}
+
+#define BUILD_ACTIVATION(method, parameter)                                                        \
+    static hm_node *build_##method(hm_graph *g, hm_node *const *x)                                 \
+    {                                                                                              \
+        return hm_ad_activation(g, HM_ACTIVATION_##method, parameter, x[0]);                       \
+    }                                                                                              \
+    static hm_node *build_##method##_slope(hm_graph *g, hm_node *const *x)                         \
+    {                                                                                              \
+        return hm_ad_activation_derivative(g, HM_ACTIVATION_##method, parameter, x[0]);            \
+    }
+BUILD_ACTIVATION(sigmoid, 0)
+BUILD_ACTIVATION(relu, 0)
+BUILD_ACTIVATION(leaky_relu, 0.1)
+BUILD_ACTIVATION(elu, 1.5)
+BUILD_ACTIVATION(selu, 0)
+BUILD_ACTIVATION(gelu, 0)
+BUILD_ACTIVATION(silu, 0)
+BUILD_ACTIVATION(mish, 0)
+BUILD_ACTIVATION(softplus, 0)
+BUILD_ACTIVATION(softsign, 0)
+BUILD_ACTIVATION(hard_sigmoid, 0)
+BUILD_ACTIVATION(hard_swish, 0)
+
+static hm_node *build_tanh_activation(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_activation(g, HM_ACTIVATION_tanh, 0, x[0]);
+}
+
+static hm_node *build_tanh_slope(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_activation_derivative(g, HM_ACTIVATION_tanh, 0, x[0]);
+}
+
+/* ------------------------------------------------- reductions */
+
+static hm_node *build_sum(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_sum(g, x[0], 1u << 0 | 1u << 2, false);
+}
+
+static hm_node *build_sum_keep(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_sum(g, x[0], 1u << 1, true);
+}
+
+static hm_node *build_mean(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_mean(g, x[0], 1u << 1 | 1u << 2, false);
+}
+
+static hm_node *build_max(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_max(g, x[0], 1u << 1, false);
+}
+
+static hm_node *build_norm(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_norm(g, x, 2);
+}
+
+/* ------------------------------------------------- arrangement */
+
+static hm_node *build_reshape(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_square(g, hm_ad_reshape(g, x[0], &(hm_shape)S2(4, 3)));
+}
+
+static hm_node *build_transpose(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_transpose(g, x[0], (int32_t[HM_MAX_RANK]){2, 0, 1});
+}
+
+static hm_slicing sample_slicing(void)
+{
+    return (hm_slicing){.start = {1, 4}, .step = {1, -2}, .part = S2(2, 2)};
+}
+
+static hm_node *build_slice(hm_graph *g, hm_node *const *x)
+{
+    hm_slicing slicing = sample_slicing();
+    return hm_ad_slice(g, hm_ad_square(g, x[0]), &slicing);
+}
+
+static hm_node *build_unslice(hm_graph *g, hm_node *const *x)
+{
+    hm_slicing slicing = sample_slicing();
+    return hm_ad_unslice(g, hm_ad_square(g, x[0]), &slicing, &(hm_shape)S2(3, 5));
+}
+
+static hm_node *build_element(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_element(g, hm_ad_square(g, x[0]), 4);
+}
+
+static hm_node *build_place(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_place(g, hm_ad_square(g, x[0]), 4, &(hm_shape)S2(2, 3));
+}
+
+static hm_node *build_place_elements(hm_graph *g, hm_node *const *x)
+{
+    const hm_shape whole = S2(2, 2);
+    hm_node *placed[3] = {hm_ad_place(g, hm_ad_square(g, x[0]), 2, &whole),
+                          hm_ad_place(g, x[1], 0, &whole), hm_ad_place(g, x[0], 2, &whole)};
+    return placed[0] && placed[1] && placed[2] ? hm_ad_place_elements(g, placed, 3) : NULL;
+}
+
+static void whole_indices(double x[][SAMPLE_ROOM])
+{
+    const double indices[] = {2, 0, 2, 1};
+    for (int i = 0; i < 4; i++)
+        x[1][i] = indices[i];
+}
+
+static hm_node *build_gather(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_gather(g, hm_ad_square(g, x[0]), x[1], 1);
+}
+
+static hm_node *build_scatter(hm_graph *g, hm_node *const *x)
+{
+    const int64_t axis_extent[2] = {1, 3};
+    return hm_graph_make2(g, &hm_op_scatter, axis_extent, sizeof axis_extent, hm_ad_square(g, x[0]),
+                          x[1]);
+}
+
+static hm_node *build_concatenate(hm_graph *g, hm_node *const *x)
+{
+    hm_node *parts[3] = {x[0], x[1], x[0]};
+    return hm_ad_square(g, hm_ad_concatenate(g, parts, 3, 1));
+}
+
+static hm_node *build_stack(hm_graph *g, hm_node *const *x)
+{
+    hm_node *parts[4] = {x[0], x[1], x[0], x[0]};
+    return hm_ad_square(g, hm_ad_stack(g, parts, 4, &(hm_shape)S2(2, 2)));
+}
+
+/* ------------------------------------------------- products */
+
+static hm_node *build_product_tt(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_matrix_product(g, x[0], true, x[1], true);
+}
+
+static hm_node *build_product_nt(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_matrix_product(g, x[0], false, x[1], true);
+}
+
+static hm_node *build_product_tn(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_matrix_product(g, x[0], true, x[1], false);
+}
+
+static hm_node *build_dense(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_dense(g, x[0], x[1], x[2]);
+}
+
+/* ------------------------------------------------- the rows */
+
+#define UNARY(name, low, high, second)                                                             \
+    {&hm_op_##name, #name, build_##name, 1, {S1(5)}, low, high, second, 0, NULL}
+#define BINARY(name, low, high, second)                                                            \
+    {&hm_op_##name, #name, build_##name, 2, {S2(3, 4), S2(3, 4)}, low, high, second, 0, NULL},     \
+    {                                                                                              \
+        &hm_op_##name, #name " broadcast", build_##name, 2, {S3(2, 1, 4), S2(3, 1)}, low, high,    \
+            second, 0, NULL                                                                        \
+    }
+#define ACTIVATION(method)                                                                         \
+    {&hm_op_activation, #method, build_##method, 1, {S1(7)}, 0.5, 2.5, true, 0, NULL},             \
+        {&hm_op_activation, #method " below", build_##method, 1, {S1(7)}, -2.5, -0.5, true, 0,     \
+         NULL},                                                                                    \
+        {&hm_op_activation_derivative, #method " slope", build_##method##_slope, 1, {S1(7)},       \
+         -2.5, -0.5, true, 0, NULL},                                                               \
+    {                                                                                              \
+        &hm_op_activation_derivative, #method " slope above", build_##method##_slope, 1, {S1(7)},  \
+            0.5, 2.5, true, 0, NULL                                                                \
+    }
+
+static const sample samples[] = {
+    BINARY(add, -1, 1, true),
+    BINARY(subtract, -1, 1, true),
+    BINARY(multiply, -1, 1, true),
+    BINARY(divide, 1, 2, true),
+    BINARY(maximum, -100, 100, true),
+    BINARY(minimum, -100, 100, true),
+    BINARY(equal, -100, 100, true),
+    BINARY(less, -100, 100, true),
+    BINARY(less_equal, -100, 100, true),
+    BINARY(power, 0.5, 2, true),
+    BINARY(power_slope, 0.5, 2, true),
+    {&hm_op_select, "select", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, 0.6, 2, true, 0, NULL},
+    {&hm_op_select, "select below", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, -1, 0.4, true, 0,
+     NULL},
+    UNARY(negate, -1, 1, true),
+    UNARY(absolute, -2, -0.1, true),
+    UNARY(sign, 0.1, 2, true),
+    UNARY(square, -1, 1, true),
+    UNARY(sqrt, 0.5, 2, true),
+    UNARY(reciprocal, 0.5, 2, true),
+    UNARY(exp, -1, 1, true),
+    UNARY(expm1, -1, 1, true),
+    UNARY(log, 0.5, 2, true),
+    UNARY(log1p, -0.4, 1, true),
+    UNARY(sin, -3, 3, true),
+    UNARY(cos, -3, 3, true),
+    UNARY(tan, -1, 1, true),
+    UNARY(tanh, -2, 2, true),
+    UNARY(erf, -2, 2, true),
+    ACTIVATION(sigmoid),
+    ACTIVATION(relu),
+    ACTIVATION(leaky_relu),
+    ACTIVATION(elu),
+    ACTIVATION(selu),
+    ACTIVATION(gelu),
+    ACTIVATION(silu),
+    ACTIVATION(mish),
+    ACTIVATION(softplus),
+    ACTIVATION(softsign),
+    ACTIVATION(hard_sigmoid),
+    ACTIVATION(hard_swish),
+    {&hm_op_activation, "tanh", build_tanh_activation, 1, {S1(7)}, -2, 2, true, 0, NULL},
+    {&hm_op_activation_derivative, "tanh slope", build_tanh_slope, 1, {S1(7)}, -2, 2, true, 0, NULL},
+    {&hm_op_broadcast_to, "broadcast_to", build_broadcast, 1, {S2(3, 1)}, -1, 1, true, 0, NULL},
+    {&hm_op_sum, "sum", build_sum, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL},
+    {&hm_op_sum, "sum keep", build_sum_keep, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL},
+    {&hm_op_mean, "mean", build_mean, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL},
+    {&hm_op_max, "max", build_max, 1, {S3(3, 4, 5)}, -100, 100, true, 0, NULL},
+    {&hm_op_norm, "norm", build_norm, 2, {S2(3, 4), S1(5)}, 0.5, 2, true, 0, NULL},
+    {&hm_op_reshape, "reshape", build_reshape, 1, {S3(2, 3, 2)}, -1, 1, true, 0, NULL},
+    {&hm_op_transpose, "transpose", build_transpose, 1, {S3(2, 3, 4)}, -1, 1, true, 0, NULL},
+    {&hm_op_slice, "slice", build_slice, 1, {S2(3, 5)}, -1, 1, true, 0, NULL},
+    {&hm_op_unslice, "unslice", build_unslice, 1, {S2(2, 2)}, -1, 1, true, 0, NULL},
+    {&hm_op_element, "element", build_element, 1, {S2(2, 3)}, -1, 1, true, 0, NULL},
+    {&hm_op_place, "place", build_place, 1, {S0}, -1, 1, true, 0, NULL},
+    {&hm_op_place_elements, "place_elements", build_place_elements, 2, {S0, S0}, -1, 1, true, 0,
+     NULL},
+    {&hm_op_gather, "gather", build_gather, 2, {S3(2, 3, 2), S1(4)}, -1, 1, true, 2, whole_indices},
+    {&hm_op_scatter, "scatter", build_scatter, 2, {S3(2, 4, 2), S1(4)}, -1, 1, true, 2,
+     whole_indices},
+    {&hm_op_concatenate, "concatenate", build_concatenate, 2, {S2(2, 3), S2(2, 1)}, -1, 1, true, 0,
+     NULL},
+    {&hm_op_stack, "stack", build_stack, 2, {S0, S0}, -1, 1, true, 0, NULL},
+    {&hm_op_matrix_product, "matmul", build_matmul, 2, {S2(3, 4), S2(4, 2)}, -1, 1, true, 0, NULL},
+    {&hm_op_matrix_product, "matmul batch", build_matmul, 2, {S4(2, 1, 3, 4), S3(3, 4, 2)}, -1, 1,
+     true, 0, NULL},
+    {&hm_op_matrix_product, "matmul rows", build_matmul, 2, {S3(2, 3, 4), S2(4, 2)}, -1, 1, true, 0,
+     NULL},
+    {&hm_op_matrix_product, "matmul vectors", build_matmul, 2, {S1(4), S1(4)}, -1, 1, true, 0, NULL},
+    {&hm_op_matrix_product, "matmul vector", build_matmul, 2, {S3(2, 3, 4), S1(4)}, -1, 1, true, 0,
+     NULL},
+    {&hm_op_matrix_product, "matmul tt", build_product_tt, 2, {S2(4, 3), S2(2, 4)}, -1, 1, true, 0,
+     NULL},
+    {&hm_op_matrix_product, "matmul nt", build_product_nt, 2, {S3(2, 3, 4), S3(2, 2, 4)}, -1, 1,
+     true, 0, NULL},
+    {&hm_op_matrix_product, "matmul tn", build_product_tn, 2, {S2(4, 3), S2(4, 2)}, -1, 1, true, 0,
+     NULL},
+    {&hm_op_dense, "dense", build_dense, 3, {S3(2, 3, 4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL},
+    {&hm_op_dense, "dense vector", build_dense, 3, {S1(4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL},
+};
+
+enum { sample_count = sizeof samples / sizeof samples[0] };
+
+#endif
