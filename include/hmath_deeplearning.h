@@ -100,6 +100,54 @@ HMATH_CALL hmath_neural_layers_running_variance(hmath_context *ctx, const hmath_
 HMATH_CALL hmath_neural_layers_batches_seen(hmath_context *ctx, const hmath_value *state,
                                             hmath_value **out);
 
+/* ---- random: masks and weights; each takes an RNG and returns the next one last ---- */
+
+/**
+ * (output, mask, next RNG): inverted dropout (Srivastava et al. 2014). Training draws one uniform u an
+ * element, row-major, also for probability 0; mask = 1/(1 - probability) where u >= probability, else 0;
+ * output = input * mask. Inference draws nothing: output is input, the mask all ones, the RNG the same.
+ * @param mode         Training
+ * @param probability  Double, of losing an element: >= 0 and < 1
+ * @param rng          RNG
+ * @param input        Tensor of any shape
+ * @param out          Tuple (Tensor, Tensor, RNG)
+ * MathErrors: NonFinite (probability, input), DomainError (probability), Overflow
+ */
+HMATH_CALL hmath_neural_layers_dropout(hmath_context *ctx, const hmath_value *mode,
+                                       const hmath_value *probability, const hmath_value *rng,
+                                       const hmath_value *input, hmath_value **out);
+
+/**
+ * The same with one uniform for each (n, c) of an input [N, C, spatial...], shared by all its positions
+ * (Tompson et al. 2015). The mask has the shape of the input.
+ * MathErrors: also DimensionMismatch (rank below 3)
+ */
+HMATH_CALL hmath_neural_layers_spatial_dropout(hmath_context *ctx, const hmath_value *mode,
+                                               const hmath_value *probability,
+                                               const hmath_value *rng, const hmath_value *input,
+                                               hmath_value **out);
+
+/**
+ * (weights, next RNG), filled row-major. The fans are what the caller says; Orthogonal and
+ * TruncatedNormal only check them. Uniforms a (2u - 1) take one draw each, normals one normal each.
+ * Orthogonal: the Q of a max x min matrix of normals (Householder, R's diagonal positive; Haar), transposed
+ * where rows < columns, times scale. TruncatedNormal: normals drawn again until |z| <= bound, or for
+ * bound < 1 z = bound (2u - 1) accepted where a second uniform is below e^(-z^2/2) (Robert 1995).
+ * @param method           Initializer; Orthogonal: finite scale; TruncatedNormal: finite fields,
+ *                         standard_deviation >= 0, bound > 0
+ * @param fan_in, fan_out  Int > 0
+ * @param shape            [Int], at most 8 extents >= 0; for Orthogonal two extents > 0
+ * @param rng              RNG
+ * @param out              Tuple (Tensor, RNG)
+ * MathErrors: NonFinite and DomainError (a field of method, fans, shape), DimensionMismatch (shape),
+ * Overflow (TruncatedNormal and Orthogonal with numbers near the largest double)
+ */
+HMATH_CALL hmath_neural_layers_initialize_weights(hmath_context *ctx, const hmath_value *method,
+                                                  const hmath_value *fan_in,
+                                                  const hmath_value *fan_out,
+                                                  const hmath_value *shape, const hmath_value *rng,
+                                                  hmath_value **out);
+
 /* ---- rows of tables ---- */
 
 /**
@@ -328,6 +376,39 @@ HMATH_CALL hmath_neural_precision_quantization_scales(hmath_context *ctx, const 
 HMATH_CALL hmath_neural_precision_quantization_zero_points(hmath_context *ctx,
                                                            const hmath_value *quantized,
                                                            hmath_value **out);
+
+/**
+ * sum_k (a_ik - za_i)(b_kj - zb_j) * scale_a_i * scale_b_j: the sum exact, in 32 bits, and the two
+ * products with the scales scale-safe, within 3 * 2^-53 relative.
+ * @param left   QuantizedTensor (M, K), calibrated per tensor or per row (axis 0)
+ * @param right  QuantizedTensor (K, N), calibrated per tensor or per column (axis 1)
+ * @param out    Tensor (M, N)
+ * @return HMATH_CHECKED: DimensionMismatch (left, right: rank, axis, inner extent); Overflow, where a sum
+ *         is outside the signed 32-bit integers or a result is no finite double
+ */
+HMATH_CALL hmath_neural_precision_int8_gemm(hmath_context *ctx, const hmath_value *left,
+                                            const hmath_value *right, hmath_value **out);
+
+/** IEEE 754 binary16: 11 significant bits, exponents -14 ... 15. */
+HMATH_CALL hmath_neural_precision_fp16_create(hmath_context *ctx, hmath_value **out);
+
+/** The upper half of a binary32: 8 significant bits, exponents -126 ... 127. */
+HMATH_CALL hmath_neural_precision_bf16_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * left (M, K) times right (K, N). Each operand element is rounded to the format directly from double: to
+ * nearest, ties to even, subnormals kept. Each result element is one chain of binary32 fused
+ * multiply-adds in increasing k from +0, then widened. Without depth (K = 0) the result is 0.
+ * @param precision  Precision
+ * @param left       Tensor (M, K), finite
+ * @param right      Tensor (K, N), finite
+ * @param out        Tensor (M, N)
+ * @return HMATH_CHECKED: DimensionMismatch (left, right), NonFinite; Overflow, where an operand rounds to
+ *         infinity or a chain leaves binary32
+ */
+HMATH_CALL hmath_neural_precision_reduced_gemm(hmath_context *ctx, const hmath_value *precision,
+                                               const hmath_value *left, const hmath_value *right,
+                                               hmath_value **out);
 
 /** A LossScaler as it is given; the operations that use it check it. Double, Int, Int. */
 HMATH_CALL hmath_neural_precision_loss_scaler_create(hmath_context *ctx, const hmath_value *scale,

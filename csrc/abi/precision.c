@@ -2,8 +2,10 @@
 #include "abi/edge.h"
 #include "hmath_deeplearning.h"
 #include "neural/precision/gradients.h"
+#include "neural/precision/int8.h"
 #include "neural/precision/loss_scaler.h"
 #include "neural/precision/quantize.h"
+#include "neural/precision/reduced.h"
 #include "runtime/scalar.h"
 
 /* ------------------------------------------------- selectors */
@@ -28,6 +30,27 @@ hmath_status hmath_neural_precision_symmetric_create(hmath_context *ctx, hmath_v
 hmath_status hmath_neural_precision_asymmetric_create(hmath_context *ctx, hmath_value **out)
 {
     return quantization(ctx, HM_ASYMMETRIC, out);
+}
+
+static hm_status reduced_format(hm_context *ctx, hm_format format, hm_value **out)
+{
+    hm_status st = hm_edge_enter(ctx, format == HM_FP16 ? "precision.FP16" : "precision.BF16", out);
+    if (st != HMATH_OK)
+        return st;
+    hm_precision *created = NULL;
+    if ((st = hm_precision_create(ctx, format, &created)) == HMATH_OK)
+        *out = &created->base;
+    return hm_leave(ctx, st);
+}
+
+hmath_status hmath_neural_precision_fp16_create(hmath_context *ctx, hmath_value **out)
+{
+    return reduced_format(ctx, HM_FP16, out);
+}
+
+hmath_status hmath_neural_precision_bf16_create(hmath_context *ctx, hmath_value **out)
+{
+    return reduced_format(ctx, HM_BF16, out);
 }
 
 /* ------------------------------------------------- quantized tensors */
@@ -145,6 +168,41 @@ hmath_status hmath_quantized_tensor_get(const hmath_value *v, int32_t *scheme, i
     if (shape)
         *shape = coded->shape.extent;
     return HMATH_OK;
+}
+
+/* ------------------------------------------------- products */
+
+hmath_status hmath_neural_precision_int8_gemm(hmath_context *ctx, const hmath_value *left,
+                                              const hmath_value *right, hmath_value **out)
+{
+    hm_status st = hm_edge_enter(ctx, "precision.int8_gemm", out);
+    if (st != HMATH_OK)
+        return st;
+    const hm_quantized *a, *b;
+    hm_tensor *result = NULL;
+    if ((st = arg_quantized(ctx, "left", left, &a)) == HMATH_OK &&
+        (st = arg_quantized(ctx, "right", right, &b)) == HMATH_OK &&
+        (st = hm_int8_gemm(ctx, a, b, &result)) == HMATH_OK)
+        *out = &result->base;
+    return hm_leave(ctx, st);
+}
+
+hmath_status hmath_neural_precision_reduced_gemm(hmath_context *ctx, const hmath_value *precision,
+                                                 const hmath_value *left, const hmath_value *right,
+                                                 hmath_value **out)
+{
+    hm_status st = hm_edge_enter(ctx, "precision.reduced_gemm", out);
+    if (st != HMATH_OK)
+        return st;
+    const hm_precision *selected;
+    const hm_tensor *a, *b;
+    hm_tensor *result = NULL;
+    if ((st = hm_arg_object(ctx, "precision", precision, HMATH_KIND_PRECISION, &selected)) == HMATH_OK &&
+        (st = hm_arg_tensor(ctx, "left", left, &a)) == HMATH_OK &&
+        (st = hm_arg_tensor(ctx, "right", right, &b)) == HMATH_OK &&
+        (st = hm_reduced_gemm(ctx, selected->format, a, b, &result)) == HMATH_OK)
+        *out = &result->base;
+    return hm_leave(ctx, st);
 }
 
 /* ------------------------------------------------- loss scaling */

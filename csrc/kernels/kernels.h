@@ -14,24 +14,36 @@
 /* families, alphabetically: one include and one member each */
 #include "kernels/contract.h"
 #include "kernels/elementwise.h"
+#include "kernels/int8.h"
+#include "kernels/ctc.h"
+#include "kernels/loss.h"
 #include "kernels/norm.h"
 #include "kernels/pool.h"
 #include "kernels/quantize.h"
 #include "kernels/arrange.h"
 #include "kernels/conv.h"
+#include "kernels/random.h"
 #include "kernels/reduce.h"
+#include "kernels/reduced.h"
+#include "kernels/softmax.h"
 
 typedef struct hm_kernels {
     int32_t isa; /* HMATH_ISA_... */
     const char *name;
     const hm_contract_kernels *contract;
     const hm_elementwise_kernels *elementwise;
+    const hm_int8_kernels *int8;
+    const hm_ctc_kernels *ctc;
+    const hm_loss_kernels *loss;
     const hm_norm_kernels *norm;
     const hm_pool_kernels *pool;
     const hm_quantize_kernels *quantize;
     const hm_arrange_kernels *arrange;
     const hm_conv_kernels *conv;
+    const hm_random_kernels *random;
     const hm_reduce_kernels *reduce;
+    const hm_reduced_kernels *reduced;
+    const hm_softmax_kernels *softmax;
 } hm_kernels;
 
 /* The table for HMATH_ISA_..., or NULL where this processor or this build does not have it. */

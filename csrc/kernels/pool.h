@@ -6,6 +6,7 @@
 #ifndef HM_POOL_KERNELS_H
 #define HM_POOL_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct hm_pool_kernels {
@@ -15,8 +16,16 @@ typedef struct hm_pool_kernels {
     /*
      * out[i]: the sum of the terms divided by `taps`, 1 <= taps <= HM_BLOCK. The sum is that of one
      * block of the contract (kernels/reduce.h): the bits of reduce->sum over the terms in order.
+     * False where a result is not finite.
      */
-    void (*means)(const double *const *tap, int64_t taps, int64_t n, double *out);
+    bool (*means)(const double *const *tap, int64_t taps, int64_t n, double *out);
+
+    /*
+     * The 2 x 2 windows side by side, by far the most common: window i is top[2i], top[2i+1],
+     * bottom[2i], bottom[2i+1], in this order. The bits of the two above.
+     */
+    void (*square_maxima)(const double *top, const double *bottom, int64_t n, double *out);
+    bool (*square_means)(const double *top, const double *bottom, int64_t n, double *out);
 
     /* Every stride-th element: out[p*pitch + i] = x[i*stride + p] for i*stride + p < n, p < stride.
      */

@@ -47,6 +47,9 @@ typedef struct hm_reduce_kernels {
     /* Is low <= x[i] <= high for all i? False where one is NaN. */
     bool (*within)(const double *x, int64_t n, double low, double high);
 
+    /* Is every x[i] one of two numbers? */
+    bool (*either)(const double *x, int64_t n, double one, double other);
+
     /*
      * The same down the columns of a matrix: out[j] over x[i*stride + j], i < rows <= HM_BLOCK, the
      * bits of the kernel above on column j.

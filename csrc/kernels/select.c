@@ -1,4 +1,5 @@
 /* The one place where an instruction set is chosen. */
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,33 @@
 
 #if defined(__x86_64__)
 extern const hm_kernels hm_kernels_baseline, hm_kernels_avx2, hm_kernels_avx512;
+extern const hm_int8_kernels hm_k_int8_avx2vnni, hm_k_int8_avx512vnni;
 #elif defined(__aarch64__)
 extern const hm_kernels hm_kernels_neon;
 #else
 extern const hm_kernels hm_kernels_baseline;
+#endif
+
+#if defined(__x86_64__)
+/* The tables with the integer products that this very processor does best. */
+static hm_kernels avx2, avx512;
+static pthread_once_t refined = PTHREAD_ONCE_INIT;
+
+static void refine(void)
+{
+    avx2 = hm_kernels_avx2;
+    avx512 = hm_kernels_avx512;
+    if (hm_cpu_has_avx_vnni())
+        avx2.int8 = &hm_k_int8_avx2vnni;
+    if (hm_cpu_has_avx512_vnni())
+        avx512.int8 = &hm_k_int8_avx512vnni;
+}
+
+static const hm_kernels *refined_table(const hm_kernels *table)
+{
+    pthread_once(&refined, refine);
+    return table;
+}
 #endif
 
 const hm_kernels *hm_kernels_for(int32_t isa)
@@ -21,8 +45,8 @@ const hm_kernels *hm_kernels_for(int32_t isa)
     case HMATH_ISA_DEFAULT: return hm_kernels_default();
 #if defined(__x86_64__)
     case HMATH_ISA_BASELINE: return &hm_kernels_baseline;
-    case HMATH_ISA_AVX2: return hm_cpu_has_avx2() ? &hm_kernels_avx2 : NULL;
-    case HMATH_ISA_AVX512: return hm_cpu_has_avx512() ? &hm_kernels_avx512 : NULL;
+    case HMATH_ISA_AVX2: return hm_cpu_has_avx2() ? refined_table(&avx2) : NULL;
+    case HMATH_ISA_AVX512: return hm_cpu_has_avx512() ? refined_table(&avx512) : NULL;
 #elif defined(__aarch64__)
     case HMATH_ISA_BASELINE: /* NEON is part of every AArch64 */
     case HMATH_ISA_NEON: return &hm_kernels_neon;

@@ -70,7 +70,10 @@ static void advance_pcg64(hm_bit_state *s, hm_uint128 outputs)
 
 static void jump_pcg64(hm_bit_state *s) { advance_pcg64(s, (hm_uint128)1 << 64); }
 
-static bool valid_pcg64(const hm_bit_state *s) { return s->pcg64.increment[0] & 1; }
+static bool valid_pcg64(const hm_bit_state *s)
+{
+    return (s->pcg64.increment[0] & 1) && s->pcg64.increment[1] <= 1; /* of a 64-bit stream */
+}
 
 const hm_bitgen_kind hm_pcg64 = {
     .name = "pcg64",

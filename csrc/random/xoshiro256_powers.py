@@ -54,7 +54,9 @@ def square_mod(a: int, p: int) -> int:
 
 def main() -> None:
     p, power = characteristic_polynomial(), 2
-    print("/* Written by xoshiro256_powers.py: x^(2^k) mod P, coefficients of x^0 first, for k = 0 to 128. */")
+    print(
+        "/* Written by xoshiro256_powers.py: x^(2^k) mod P, coefficients of x^0 first, for k = 0 to 128. */"
+    )
     print("static const uint64_t power_of_x[129][4] = {")
     for _ in range(129):
         words = ", ".join(f"0x{power >> 64 * i & MASK:016x}" for i in range(4))

@@ -283,6 +283,7 @@ typedef struct affine_task {
     const hm_standard *standard;
     const double *gamma, *beta;
     double *out;
+    atomic_bool spoiled;
 } affine_task;
 
 static double affine_element(double x, hm_standard s, double gamma, double beta)
@@ -296,8 +297,20 @@ static hm_standard smaller(hm_standard s)
     return (hm_standard){s.mean * 0x1p-8, s.by * 0x1p8, s.shift - 8};
 }
 
+static double careful_element(affine_task *t, double x, int64_t channel)
+{
+    const hm_standard s = t->standard[channel];
+    const double gamma = t->gamma[channel], beta = t->beta[channel];
+    double y = affine_element(x, s, gamma, beta);
+    if (!isfinite(y))
+        y = affine_element(x, smaller(s), gamma, beta);
+    if (!isfinite(y))
+        atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);
+    return y;
+}
+
 /* Segments: channel c of batch element i is contiguous. */
-static void affine_segment(const affine_task *t, int64_t unit)
+static void affine_segment(affine_task *t, int64_t unit)
 {
     const int64_t c = unit % t->channels, n = t->spatial;
     const double *x = t->x + unit * n;
@@ -308,23 +321,20 @@ static void affine_segment(const affine_task *t, int64_t unit)
         if (!isnan(t->kernels->reduce->largest_magnitude(out, n)))
             return;
     }
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = affine_element(x[i], s, t->gamma[c], t->beta[c]);
-        if (!isfinite(out[i]))
-            out[i] = affine_element(x[i], smaller(s), t->gamma[c], t->beta[c]);
-    }
+    for (int64_t i = 0; i < n; i++)
+        out[i] = careful_element(t, x[i], c);
 }
 
 static void segments_chunk(void *task, int64_t chunk)
 {
-    const affine_task *t = task;
+    affine_task *t = task;
     const int64_t end = least(t->batch * t->channels, (chunk + 1) * t->per_chunk);
     for (int64_t unit = chunk * t->per_chunk; unit < end; unit++)
         affine_segment(t, unit);
 }
 
 /* Without spatial axes channels are columns: rows of the batch, a panel of channels at a time. */
-static void affine_panel(const affine_task *t, int64_t row, int64_t rows, int64_t first,
+static void affine_panel(affine_task *t, int64_t row, int64_t rows, int64_t first,
                          int64_t columns)
 {
     const double *x = t->x + row * t->channels + first;
@@ -341,29 +351,25 @@ static void affine_panel(const affine_task *t, int64_t row, int64_t rows, int64_
     for (int64_t i = 0; i < rows; i++, x += t->channels, out += t->channels) {
         if (!shifted && !isnan(t->kernels->reduce->largest_magnitude(out, columns)))
             continue;
-        for (int64_t j = 0; j < columns; j++) {
-            const hm_standard s = t->standard[first + j];
-            out[j] = affine_element(x[j], s, gamma[j], beta[j]);
-            if (!isfinite(out[j]))
-                out[j] = affine_element(x[j], smaller(s), gamma[j], beta[j]);
-        }
+        for (int64_t j = 0; j < columns; j++)
+            out[j] = careful_element(t, x[j], first + j);
     }
 }
 
 static void columns_chunk(void *task, int64_t chunk)
 {
-    const affine_task *t = task;
+    affine_task *t = task;
     const int64_t row = chunk / t->panels * t->per_chunk, first = chunk % t->panels * PANEL;
     affine_panel(t, row, least(t->per_chunk, t->batch - row), first,
                  least(PANEL, t->channels - first));
 }
 
-void hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
+bool hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
                        int64_t spatial, const hm_standard *standard, const double *gamma,
                        const double *beta, double *out)
 {
     if (batch == 0 || channels == 0 || spatial == 0)
-        return;
+        return true;
     affine_task task = {.kernels = hm_context_kernels(ctx),
                         .x = x,
                         .batch = batch,
@@ -382,4 +388,5 @@ void hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, in
         hm_parallel_for(ctx, ((batch - 1) / task.per_chunk + 1) * task.panels, columns_chunk,
                         &task);
     }
+    return !atomic_load(&task.spoiled);
 }

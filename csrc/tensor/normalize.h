@@ -44,9 +44,11 @@ typedef struct hm_standard {
 hm_standard hm_standard_of_spread(const hm_spread *s, double epsilon);
 hm_standard hm_standard_of(double mean, double variance, double epsilon);
 
-/* Per channel: standardised, times gamma, plus beta. The result is infinite where no double is it.
+/*
+ * Per channel: standardised, times gamma, plus beta. False where an element of the result is no
+ * double, or one of the input is not finite.
  */
-void hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
+bool hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
                        int64_t spatial, const hm_standard *standard, const double *gamma,
                        const double *beta, double *out);
 

@@ -84,15 +84,7 @@ void hm_reduce(const hm_context *ctx, const hm_reduction *how, const void *job, 
 
 /* ---- elements out of place or out of range ---- */
 
-/* Where one block's elements are: a stride apart, and to be read times 2^shift. */
-typedef struct source {
-    const double *first;
-    int64_t stride;
-    int shift;
-} source;
-
-/* Elements at ... at+n-1: where they stand, or gathered and shifted in `room`. */
-static const double *read_block(const source *from, int64_t at, int64_t n, double room[HM_BLOCK])
+const double *hm_read_block(const hm_source *from, int64_t at, int64_t n, double room[HM_BLOCK])
 {
     const double *x = from->first + at * from->stride;
     if (from->stride == 1 && from->shift == 0)
@@ -115,7 +107,7 @@ static int shift_for(double magnitude)
 typedef struct sum_job {
     const hm_kernels *kernels;
     hm_row_sum of;
-    source x, y;
+    hm_source x, y;
 } sum_job;
 
 static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out)
@@ -123,8 +115,8 @@ static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out
     const sum_job *j = job;
     const hm_reduce_kernels *k = j->kernels->reduce;
     double x_room[HM_BLOCK], y_room[HM_BLOCK];
-    const double *x = read_block(&j->x, first, n, x_room);
-    const double *y = j->y.first ? read_block(&j->y, first, n, y_room) : NULL;
+    const double *x = hm_read_block(&j->x, first, n, x_room);
+    const double *y = j->y.first ? hm_read_block(&j->y, first, n, y_room) : NULL;
     *out = (hm_partial){{0}};
     switch (j->of) {
     case HM_ROW_SUM: out->of[0] = k->sum(x, n); break;
@@ -211,14 +203,14 @@ hm_wide hm_sum_row_threads(const hm_context *ctx, hm_row_sum of, const double *x
 
 typedef struct moments_job {
     const hm_kernels *kernels;
-    source x;
+    hm_source x;
 } moments_job;
 
 static void moments_block(const void *job, int64_t first, int64_t n, hm_partial *out)
 {
     const moments_job *j = job;
     double room[HM_BLOCK];
-    const hm_moments m = j->kernels->reduce->moments(read_block(&j->x, first, n, room), n);
+    const hm_moments m = j->kernels->reduce->moments(hm_read_block(&j->x, first, n, room), n);
     *out = (hm_partial){{m.mean, m.squares, (double)n}};
 }
 
@@ -234,7 +226,7 @@ void hm_join_moments(hm_partial *left, const hm_partial *right)
 
 static const hm_reduction moment_sums = {moments_block, hm_join_moments};
 
-static hm_moments moments_once(const hm_context *ctx, const hm_kernels *k, source x, int64_t n)
+static hm_moments moments_once(const hm_context *ctx, const hm_kernels *k, hm_source x, int64_t n)
 {
     if (n <= HM_BLOCK && x.stride == 1 && x.shift == 0)
         return k->reduce->moments(x.first, n);
@@ -250,7 +242,7 @@ static hm_moments moments_once(const hm_context *ctx, const hm_kernels *k, sourc
 hm_moments hm_moments_shifted(const hm_context *ctx, const hm_kernels *k, const double *x,
                               int64_t n, int shift)
 {
-    return moments_once(ctx, k, (source){x, 1, shift}, n);
+    return moments_once(ctx, k, (hm_source){x, 1, shift}, n);
 }
 
 double hm_square_sum_shifted(const hm_context *ctx, const hm_kernels *k, const double *x, int64_t n,
@@ -272,14 +264,14 @@ static bool moments_stand(double squares) { return isfinite(squares) && squares 
 hm_moments hm_moments_row(const hm_kernels *k, const double *x, int64_t n, int *shift)
 {
     *shift = 0;
-    const hm_moments plain = moments_once(NULL, k, (source){x, 1, 0}, n);
+    const hm_moments plain = moments_once(NULL, k, (hm_source){x, 1, 0}, n);
     if (moments_stand(plain.squares))
         return plain;
     const int needed = shift_for(k->reduce->largest_magnitude(x, n));
     if (abs(needed) < HARMLESS_SHIFT)
         return plain;
     *shift = needed;
-    return moments_once(NULL, k, (source){x, 1, needed}, n);
+    return moments_once(NULL, k, (hm_source){x, 1, needed}, n);
 }
 
 /* ---- along an axis ---- */
@@ -404,7 +396,7 @@ static double mean_of(hm_wide total, double divisor)
  */
 static void rescue(const axis_task *t, int64_t slab, int64_t column)
 {
-    source x = {t->x + slab * t->extent * t->inner + column, t->inner, 0};
+    hm_source x = {t->x + slab * t->extent * t->inner + column, t->inner, 0};
     const int64_t at = slab * t->inner + column;
     double most = 0;
     for (int64_t i = 0; i < t->extent; i++) {
@@ -446,7 +438,7 @@ static void reduce_unit(const axis_task *t, int64_t slab, int64_t at, int64_t co
         const sum_job job = plain_sum_job(t->kernels, HM_ROW_SUM, x, NULL);
         parts[0] = t->extent > 0 ? sum_once(NULL, &job, t->extent) : 0.0;
     } else {
-        const hm_moments m = moments_once(NULL, t->kernels, (source){x, 1, 0}, t->extent);
+        const hm_moments m = moments_once(NULL, t->kernels, (hm_source){x, 1, 0}, t->extent);
         parts[0] = m.mean;
         parts[1] = m.squares;
     }

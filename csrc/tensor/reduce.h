@@ -36,6 +36,16 @@ void hm_reduce_here(const hm_reduction *how, const void *job, int64_t n, hm_part
 void hm_reduce(const hm_context *ctx, const hm_reduction *how, const void *job, int64_t n,
                hm_partial *out);
 
+/* Where elements are: a stride apart, and to be read times 2^shift. */
+typedef struct hm_source {
+    const double *first;
+    int64_t stride;
+    int shift;
+} hm_source;
+
+/* Elements at ... at+n-1, n <= HM_BLOCK: where they stand, or gathered and shifted in `room`. */
+const double *hm_read_block(const hm_source *from, int64_t at, int64_t n, double room[HM_BLOCK]);
+
 /*
  * One row on this thread, or on the threads of a context with the same bits. Results are wide, so
  * that a norm or a mean is in range whenever its exact value is. 0 of nothing.

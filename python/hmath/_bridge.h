@@ -11,17 +11,16 @@
 
 /* Forms of an argument, and the members each one uses besides `form`. */
 enum {
-    BRIDGE_NONE = 0,    /* an absent Maybe */
-    BRIDGE_VALUE = 1,   /* data: a hmath_value */
-    BRIDGE_DOUBLE = 2,  /* number */
-    BRIDGE_INT = 3,     /* length: the integer */
-    BRIDGE_BOOL = 4,    /* length: 0 or 1 */
-    BRIDGE_DOUBLES = 5, /* data: length doubles, and the same for the next three */
-    BRIDGE_INTS = 6,    /* int64_t */
-    BRIDGE_BOOLS = 7,   /* uint8_t */
-    BRIDGE_VALUES = 8,  /* hmath_value *: a List of them */
-    BRIDGE_DOUBLE_ROWS =
-        9, /* data: length rows of columns doubles, and the same for the next two */
+    BRIDGE_NONE = 0,        /* an absent Maybe */
+    BRIDGE_VALUE = 1,       /* data: a hmath_value */
+    BRIDGE_DOUBLE = 2,      /* number */
+    BRIDGE_INT = 3,         /* length: the integer */
+    BRIDGE_BOOL = 4,        /* length: 0 or 1 */
+    BRIDGE_DOUBLES = 5,     /* data: length doubles, and the same for the next three */
+    BRIDGE_INTS = 6,        /* int64_t */
+    BRIDGE_BOOLS = 7,       /* uint8_t */
+    BRIDGE_VALUES = 8,      /* hmath_value *: a List of them */
+    BRIDGE_DOUBLE_ROWS = 9, /* data: length rows of columns numbers; the next two too */
     BRIDGE_INT_ROWS = 10,
     BRIDGE_BOOL_ROWS = 11,
     BRIDGE_TENSOR = 12, /* data: doubles, row-major, lent for the call; length: rank; shape */

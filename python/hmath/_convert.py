@@ -45,6 +45,13 @@ _INT_ARRAY = ffi.typeof("int64_t[]")
 _BOOL_ARRAY = ffi.typeof("uint8_t[]")
 _HANDLE_ARRAY = ffi.typeof("hmath_value *[]")
 
+# Kinds by the names that messages give them.
+_KINDS = {
+    ffi.string(lib.hmath_kind_name(kind)).decode(): kind
+    for kind in (getattr(lib, name) for name in dir(lib) if name.startswith("HMATH_KIND_"))
+}
+_TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
+
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TEXT = (str, bytes, bytearray)
 # Kinds of elements that need no look of their own. A bool is an int to Python, but its type is not int.
@@ -58,14 +65,30 @@ _kept_alive: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 
 
 def value(x: Any, argument: str, expected: str) -> Argument:
-    """A selector or an owned handle. Whether it is of the kind `expected` names, the library checks."""
+    """A selector or an owned handle of the kind that `expected` names, as messages name it.
+
+    Kinds are checked here, too, though the library checks them: of two wrong arguments the first is
+    reported, and the library would see none where Python finds the second.
+    """
     try:
         handle = x._handle
     except AttributeError:
         raise type_mismatch(argument, expected, x) from None
     if handle is None:
         raise closed(argument)
+    kind = _KINDS.get(expected)
+    if kind is not None and x.KIND != kind:
+        raise type_mismatch(argument, expected, x)
     return (_VALUE, 0.0, handle)
+
+
+def _tensor_value(x: Any, argument: str, expected: str) -> Argument:
+    """A handle where a tensor may stand for what is expected."""
+    if x._handle is None:
+        raise closed(argument)
+    if x.KIND != _TENSOR_DOUBLE:
+        raise type_mismatch(argument, expected, x)
+    return (_VALUE, 0.0, x._handle)
 
 
 def maybe(converter: Callable[..., Argument], x: Any, *details: Any) -> Argument:
@@ -149,7 +172,7 @@ def integers(x: Any, argument: str) -> Argument:
     cls = type(x)
     if cls is not list and cls is not tuple:
         if hasattr(x, "_handle"):
-            return value(x, argument, "List of Int")
+            raise type_mismatch(argument, "List of Int", x)
         numpy_array = _numpy_array(x)
         if numpy_array is not None:
             return _numpy_integers(numpy_array, argument)
@@ -162,7 +185,7 @@ def integers(x: Any, argument: str) -> Argument:
 def booleans(x: Any, argument: str) -> Argument:
     """A [Bool]: a sequence of bools or a NumPy array of them."""
     if hasattr(x, "_handle"):
-        return value(x, argument, "List of Bool")
+        raise type_mismatch(argument, "List of Bool", x)
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
         if numpy_array.dtype.char != "?" or numpy_array.ndim != 1:
@@ -176,7 +199,7 @@ def booleans(x: Any, argument: str) -> Argument:
 def labels(x: Any, argument: str) -> Argument:
     """Binary labels: a [Bool], or an [Int] or [Double] whose elements are exactly 0 or 1."""
     if hasattr(x, "_handle"):
-        return value(x, argument, "List of Bool")
+        return _tensor_value(x, argument, "List of Bool")
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
         kind = numpy_array.dtype.kind
@@ -209,7 +232,7 @@ def boolean_rows(x: Any, argument: str) -> Argument:
         data = _contiguous(numpy_array)
         return (_BOOL_ROWS, 0.0, _from_buffer(_BOOL_ARRAY, data), *data.shape)
     if hasattr(x, "_handle"):
-        return value(x, argument, "List of lists of Bool")
+        raise type_mismatch(argument, "List of lists of Bool", x)
     return _rows(x, argument, "List of lists of Bool", booleans, _bool_array, _BOOL_ROWS)
 
 
@@ -285,6 +308,8 @@ def tensor(x: Any, argument: str) -> Argument:
     else:
         if handle is None:
             raise closed(argument)
+        if x.KIND != _TENSOR_DOUBLE:
+            raise type_mismatch(argument, "Tensor Double", x)
         return (_VALUE, 0.0, handle)
     numpy_array = _numpy_array(x)
     if numpy_array is None or numpy_array.dtype.char != "d":
@@ -354,7 +379,7 @@ def _fits(x: int) -> bool:
 def _lend(x: Any, argument: str, expected: str) -> Argument | None:
     """An object that holds doubles in one piece of memory; None where it is no such object."""
     if hasattr(x, "_handle"):
-        return value(x, argument, expected)
+        return _tensor_value(x, argument, expected)
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
         if numpy_array.dtype.char != "d":

@@ -105,6 +105,22 @@ def type_mismatch(
     )
 
 
+def domain_error(argument: str, number: int, requirement: str) -> errors.DomainError:
+    """A number that no argument of the C function could carry."""
+    name = operation()
+    message = f"{name}: {argument} = {number}; required {requirement}"
+    return errors.DomainError(
+        errors.MathError(
+            "DomainError",
+            name,
+            message,
+            argument=argument,
+            value=number,
+            requirement=requirement,
+        )
+    )
+
+
 def overflow(argument: str, index: int | None = None) -> errors.Overflow:
     """An integer that has no 64-bit (or, for a Double, no finite) form."""
     name = operation()
@@ -153,5 +169,8 @@ def _place(argument: str, index: int | None) -> str:
 
 def kind_of(x: object) -> str:
     """The kind of a Python object, as messages name it."""
+    handle = getattr(x, "_handle", None)
+    if handle is not None:
+        return ffi.string(lib.hmath_kind_name(lib.hmath_kind(handle))).decode()  # type: ignore[no-any-return]
     dtype = getattr(x, "dtype", None)
     return type(x).__name__ if dtype is None else f"{type(x).__name__} of {dtype}"

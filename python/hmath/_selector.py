@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ._call import call
 from ._convert import double
@@ -17,9 +18,16 @@ class Selector:
 
     __slots__ = ("_handle", "name", "parameters")
 
+    KIND: ClassVar[int]
+    """``HMATH_KIND_...`` of the class's values, from its name."""
+
     _handle: Any
     name: str
     parameters: tuple[float, ...]
+
+    def __init_subclass__(cls) -> None:
+        constant = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).upper()
+        cls.KIND = getattr(lib, f"HMATH_KIND_{constant}")
 
     def __repr__(self) -> str:
         if not self.parameters:

@@ -9,9 +9,9 @@ axes; attention takes ``[sequence, feature]``, and True in a mask permits a key.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._call import call
+from ._call import Argument, CData, call
 from ._convert import double, doubles, integer, integers
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
@@ -20,6 +20,7 @@ from ._owner import Owner
 from ._record import Record, record, record_result
 from ._result import items, like, owner, owns, plain
 from ._selector import Selector, selector
+from .random import RNG
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
@@ -163,6 +164,102 @@ def convolution_dilation(options: ConvOptions) -> list[int]:
 def convolution_groups(options: ConvOptions) -> int:
     """The number of channel groups."""
     return plain(call("hmath_neural_layers_convolution_groups", record(options, ConvOptions, "options")), int)
+
+
+# ---------------------------------------------------------------- random masks and weights
+
+
+def dropout(mode: Training, probability: float, rng: RNG, input: ArrayT) -> tuple[ArrayT, ArrayT, RNG]:
+    """(output, mask, next RNG): inverted dropout (Srivastava et al. 2014).
+
+    In training one uniform u is drawn an element, row-major, also for probability 0; the mask is
+    1/(1 - probability) where u ≥ probability, else 0; output = input · mask. Inference draws nothing:
+    the output is the input, the mask all ones, the RNG the same.
+
+    Args:
+        mode: ``Training.TRAINING`` or ``Training.INFERENCE``.
+        probability: of losing an element, ≥ 0 and < 1.
+        rng: from :func:`hmath.random.seed_rng` or the draw before.
+        input: of any shape.
+
+    Raises:
+        NonFinite: `probability` or an element of `input`. DomainError: `probability`. Overflow: a kept
+            element times its mask is no double.
+
+    >>> from hmath import random
+    >>> with random.seed_rng(random.pcg32(), 42) as rng, tensor.tensor([1, 4], [1, 2, 3, 4]) as x:
+    ...     output, mask, advanced = dropout(Training.TRAINING, 0.5, rng, x)
+    ...     (output.values, mask.values)
+    """
+    return _dropped(call("hmath_neural_layers_dropout", *_drop(mode, probability, rng, input)), input)
+
+
+def spatial_dropout(
+    mode: Training, probability: float, rng: RNG, input: ArrayT
+) -> tuple[ArrayT, ArrayT, RNG]:
+    """:func:`dropout` of whole planes: one uniform for each (n, c) of an input ``[N, C, spatial...]``.
+
+    The mask has the shape of the input (Tompson et al. 2015).
+
+    Raises:
+        As :func:`dropout`, and DimensionMismatch: rank below 3.
+    """
+    result = call("hmath_neural_layers_spatial_dropout", *_drop(mode, probability, rng, input))
+    return _dropped(result, input)
+
+
+def _drop(mode: Training, probability: float, rng: RNG, input: Any) -> tuple[Argument, ...]:
+    return (
+        value_argument(mode, "mode", "Training"),
+        double(probability, "probability"),
+        value_argument(rng, "rng", "RNG"),
+        tensor_argument(input, "input"),
+    )
+
+
+def _dropped(result: CData, input: ArrayT) -> tuple[ArrayT, ArrayT, RNG]:
+    output, mask, following = items(result)
+    return like(output, input), like(mask, input), owner(RNG, following)
+
+
+def initialize_weights(
+    method: Initializer, fan_in: int, fan_out: int, shape: Integers, rng: RNG
+) -> tuple[TensorDouble, RNG]:
+    """(weights, next RNG), filled row-major. The fans are what the caller says: no layout is guessed.
+
+    ``XavierUniform`` U(-a, a) with a = √(6/(fan_in+fan_out)), ``XavierNormal`` s = √(2/(fan_in+fan_out))
+    (Glorot and Bengio 2010); ``KaimingUniform`` a = √(6/fan_in), ``KaimingNormal`` s = √(2/fan_in) (He et
+    al. 2015); ``Orthogonal(scale)`` scale times a Haar-distributed matrix with orthonormal columns, or
+    rows where there are fewer of them (Saxe et al. 2014); ``TruncatedNormal(mean, s, bound)`` mean + s·z,
+    abs(z) ≤ bound, so that the bound counts standard deviations. The last two only check the fans.
+
+    Args:
+        method: an initializer.
+        fan_in: > 0.
+        fan_out: > 0.
+        shape: up to eight extents ≥ 0; two extents > 0 for ``Orthogonal``.
+        rng: from :func:`hmath.random.seed_rng` or the draw before.
+
+    Raises:
+        NonFinite, DomainError: a field of `method`, a fan, an extent. DimensionMismatch: the number of
+            extents. Overflow: a weight is no double.
+
+    >>> from hmath import random
+    >>> with random.seed_rng(random.pcg32(), 42) as rng:
+    ...     weights, advanced = initialize_weights(Orthogonal(1.0), 2, 2, [2, 2], rng)
+    ...     (weights @ weights.transpose()).values
+    """
+    weights, following = items(
+        call(
+            "hmath_neural_layers_initialize_weights",
+            value_argument(method, "method", "Initializer"),
+            integer(fan_in, "fan_in"),
+            integer(fan_out, "fan_out"),
+            integers(shape, "shape"),
+            value_argument(rng, "rng", "RNG"),
+        )
+    )
+    return owner(TensorDouble, weights), owner(RNG, following)
 
 
 # ---------------------------------------------------------------- normalisation

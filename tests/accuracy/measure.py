@@ -24,6 +24,7 @@ Range = tuple[float, float]
 
 ISA = {"default": 0, "baseline": 1, "avx2": 2, "avx512": 3, "neon": 4}
 PRECISION = 220
+ACTIVATIONS_ONLY = {"elu", "selu", "gelu", "silu", "mish", "softsign", "hard_sigmoid", "hard_swish", "leaky_relu"}
 SELU_LAMBDA = "1.0507009873554804934193349852946"
 SELU_ALPHA = "1.6732632423543772848170429916717"
 

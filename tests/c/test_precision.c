@@ -248,6 +248,159 @@ static void test_dequantize__overflow(void)
     hmath_release(q);
 }
 
+/* ------------------------------------------------- products */
+
+static hmath_value *quantized(int32_t kind, int64_t axis, int64_t rows, int64_t columns, const int8_t *values,
+                              const double *scales, const int64_t *zeros)
+{
+    hmath_value *v = NULL;
+    const int64_t shape[] = {rows, columns};
+    CHECK_INT(hmath_quantized_tensor_create(ctx, kind, axis, 2, shape, values, scales, zeros, &v), HMATH_OK);
+    return v;
+}
+
+/* One row of K times one column of K, all with the same integers; the sum is K * a * b. */
+static hmath_status product_of_constants(int64_t depth, int8_t a, int8_t b, double *result)
+{
+    static int8_t left[1 << 18], right[1 << 18];
+    const double one = 1.0;
+    const int64_t zero = 0;
+    memset(left, a, (size_t)depth);
+    memset(right, b, (size_t)depth);
+    hmath_value *l = quantized(2, -1, 1, depth, left, &one, &zero), *out = NULL;
+    hmath_value *r = quantized(2, -1, depth, 1, right, &one, &zero);
+    hmath_status st = hmath_neural_precision_int8_gemm(ctx, l, r, &out);
+    if (st == HMATH_OK)
+        *result = ((hm_tensor *)out)->data[0];
+    hmath_release(l);
+    hmath_release(r);
+    hmath_release(out);
+    return st;
+}
+
+static void test_int8_gemm__limits(void)
+{
+    double result = 0;
+    /* 2^17 products of 2^14 are 2^31: one too many; without the last they are not */
+    CHECK_INT(product_of_constants((1 << 17) - 1, -128, -128, &result), HMATH_OK);
+    CHECK_BITS(result, 0x1p31 - 16384);
+    CHECK_INT(product_of_constants(1 << 17, -128, -128, &result), HMATH_CHECKED);
+    check_error(HMATH_OVERFLOW, NULL, -1);
+    /* -2^31 itself is an integer of 32 bits */
+    CHECK_INT(product_of_constants(1 << 18, 64, -128, &result), HMATH_OK);
+    CHECK_BITS(result, -0x1p31);
+    CHECK_INT(product_of_constants(1 << 18, 65, -128, &result), HMATH_CHECKED);
+    /* a sum that a 32-bit accumulator would wrap to 0 */
+    CHECK_INT(product_of_constants(1 << 18, -128, -128, &result), HMATH_CHECKED);
+}
+
+/* Zero points count: (q - z) up to 255 in size, so that 2^31 is near at K = 33,025. */
+static void test_int8_gemm__zero_points(void)
+{
+    enum { K = 33026 };
+    static int8_t left[K], right[K];
+    const double one = 1.0;
+    const int64_t low = -128;
+    memset(left, 127, K);
+    memset(right, 127, K);
+    for (int64_t depth = K - 1; depth <= K; depth++) {
+        hmath_value *l = quantized(2, -1, 1, depth, left, &one, &low), *out = NULL;
+        hmath_value *r = quantized(2, -1, depth, 1, right, &one, &low);
+        hmath_status st = hmath_neural_precision_int8_gemm(ctx, l, r, &out);
+        CHECK_INT(st, depth * 65025 < INT64_C(0x80000000) ? HMATH_OK : HMATH_CHECKED);
+        if (out)
+            CHECK_BITS(((hm_tensor *)out)->data[0], (double)(depth * 65025));
+        hmath_release(l);
+        hmath_release(r);
+        hmath_release(out);
+    }
+}
+
+/* Scales whose product is no double on the way, but is one in the end. */
+static void test_int8_gemm__scales(void)
+{
+    const int8_t two[] = {2}, three[] = {3};
+    const int64_t zero = 0;
+    const double pairs[][3] = {{0x1p1000, 0x1p-1000, 6.0},     {0x1.8p1023, 0x1p-1074, 0x1.2p-48},
+                               {0x1p-600, 0x1p-600, 0.0},      {0x1p-537, 0x1p-537, 0x1.8p-1072},
+                               {0x1p1022, 0x1p-1, 0x1.8p1023}, {0x1p600, 0x1p600, INFINITY}};
+    for (int i = 0; i < 6; i++) {
+        hmath_value *l = quantized(1, -1, 1, 1, two, &pairs[i][0], &zero), *out = NULL;
+        hmath_value *r = quantized(1, -1, 1, 1, three, &pairs[i][1], &zero);
+        hmath_status st = hmath_neural_precision_int8_gemm(ctx, l, r, &out);
+        CHECK_INT(st, isinf(pairs[i][2]) ? HMATH_CHECKED : HMATH_OK);
+        if (out)
+            CHECK_BITS(((hm_tensor *)out)->data[0], pairs[i][2]);
+        hmath_release(l);
+        hmath_release(r);
+        hmath_release(out);
+    }
+}
+
+static hmath_value *format(int half)
+{
+    hmath_value *v = NULL;
+    CHECK_INT(half ? hmath_neural_precision_fp16_create(ctx, &v) : hmath_neural_precision_bf16_create(ctx, &v),
+              HMATH_OK);
+    return v;
+}
+
+static void check_reduced_error(int half, const int64_t *left, const int64_t *right, double value,
+                                int32_t constructor, const char *argument)
+{
+    double data[16] = {value};
+    hmath_value *f = format(half), *l = tensor(2, left, data), *r = tensor(2, right, data), *out = NULL;
+    CHECK_INT(hmath_neural_precision_reduced_gemm(ctx, f, l, r, &out), HMATH_CHECKED);
+    check_error(constructor, argument, constructor == HMATH_NON_FINITE ? 0 : -1);
+    CHECK(out == NULL);
+    hmath_release(f);
+    hmath_release(l);
+    hmath_release(r);
+}
+
+static void test_products__failures(void)
+{
+    const int64_t square[] = {2, 2}, wide[] = {2, 3}, no_rows[] = {0, 2}, no_columns[] = {2, 0};
+    check_reduced_error(1, square, wide, 65520.0, HMATH_OVERFLOW, NULL);
+    check_reduced_error(1, wide, square, 1.0, HMATH_DIMENSION_MISMATCH, "right");
+    check_reduced_error(1, square, square, NAN, HMATH_NON_FINITE, "left");
+    check_reduced_error(0, square, square, 0x1p70, HMATH_OVERFLOW, NULL);
+    /* an operand that meets no partner is looked at all the same */
+    check_reduced_error(1, no_rows, square, 65520.0, HMATH_OVERFLOW, NULL);
+    check_reduced_error(1, square, no_columns, 65520.0, HMATH_OVERFLOW, NULL);
+
+    double data[4] = {0};
+    hmath_value *f = format(1), *a = tensor(2, no_columns, data), *b = tensor(2, no_rows, data), *out = NULL;
+    CHECK_INT(hmath_neural_precision_reduced_gemm(ctx, f, a, b, &out), HMATH_OK);
+    for (int i = 0; i < 4; i++)
+        CHECK_BITS(((hm_tensor *)out)->data[i], 0.0);
+    hmath_release(out);
+    out = NULL;
+    CHECK_INT(hmath_neural_precision_reduced_gemm(ctx, a, a, b, &out), HMATH_CHECKED);
+    check_error(HMATH_TYPE_MISMATCH, "precision", -1);
+    hmath_release(f);
+    hmath_release(a);
+    hmath_release(b);
+
+    const int8_t q[] = {1, 2, 3, 4};
+    const double ones[] = {1.0, 1.0};
+    const int64_t zeros[] = {0, 0};
+    hmath_value *per_row = quantized(1, 0, 2, 2, q, ones, zeros), *per_column = quantized(1, 1, 2, 2, q, ones, zeros);
+    hmath_value *flat = quantized(1, -1, 1, 4, q, ones, zeros);
+    CHECK_INT(hmath_neural_precision_int8_gemm(ctx, per_column, per_column, &out), HMATH_CHECKED);
+    check_error(HMATH_DIMENSION_MISMATCH, "left", -1);
+    CHECK_INT(hmath_neural_precision_int8_gemm(ctx, per_row, per_row, &out), HMATH_CHECKED);
+    check_error(HMATH_DIMENSION_MISMATCH, "right", -1);
+    CHECK_INT(hmath_neural_precision_int8_gemm(ctx, flat, per_column, &out), HMATH_CHECKED);
+    check_error(HMATH_DIMENSION_MISMATCH, "right", -1);
+    CHECK_TEXT(hmath_last_error(ctx)->expected, "4");
+    CHECK_INT(hmath_neural_precision_int8_gemm(ctx, per_row, NULL, &out), HMATH_BAD_ARGUMENT);
+    CHECK(out == NULL);
+    hmath_release(per_row);
+    hmath_release(per_column);
+    hmath_release(flat);
+}
+
 /* ------------------------------------------------- loss scaling */
 
 static void check_update(double scale, int64_t interval, int64_t steps, int finite, double wanted_scale,
@@ -436,18 +589,26 @@ static void test_clip_gradients(void)
 /* ------------------------------------------------- memory */
 
 static hmath_status run_everything(hmath_value *symmetric, hmath_value *axis, hmath_value *input,
-                                   hmath_value *state, hmath_value *bound, hmath_value *gradient)
+                                   hmath_value *square, hmath_value *state, hmath_value *bound, hmath_value *gradient)
 {
-    hmath_value *q = NULL, *t = NULL, *pair = NULL, *clipped = NULL;
+    hmath_value *q = NULL, *t = NULL, *pair = NULL, *clipped = NULL, *w = NULL, *y = NULL, *z = NULL, *f = NULL;
     hmath_status st;
     if ((st = hmath_neural_precision_quantize(ctx, symmetric, axis, input, &q)) == HMATH_OK &&
         (st = hmath_neural_precision_dequantize(ctx, q, &t)) == HMATH_OK &&
+        (st = hmath_neural_precision_quantize(ctx, symmetric, NULL, square, &w)) == HMATH_OK &&
+        (st = hmath_neural_precision_int8_gemm(ctx, w, w, &y)) == HMATH_OK &&
+        (st = hmath_neural_precision_bf16_create(ctx, &f)) == HMATH_OK &&
+        (st = hmath_neural_precision_reduced_gemm(ctx, f, square, square, &z)) == HMATH_OK &&
         (st = hmath_neural_precision_unscale_gradients(ctx, state, gradient, &pair)) == HMATH_OK)
         st = hmath_neural_precision_clip_gradients(ctx, bound, gradient, &clipped);
     hmath_release(q);
     hmath_release(t);
     hmath_release(pair);
     hmath_release(clipped);
+    hmath_release(w);
+    hmath_release(y);
+    hmath_release(z);
+    hmath_release(f);
     return st;
 }
 
@@ -458,12 +619,13 @@ static void test_every_allocation_fails(void)
         data[i] = i - 3000;
     const int64_t extents[] = {20, 300};
     hmath_value *s = scheme(1), *t = tensor(2, extents, data), *state = scaler(2, 1, 0);
+    hmath_value *square = tensor(2, (int64_t[]){60, 60}, data);
     hmath_value *bound = number(1), *g = doubles(data, 1000), *axes[] = {NULL, integer(0), integer(1)};
     for (int a = 0; a < 3; a++) {
         int64_t before = hmath_live_values(), n = 0;
         for (;; n++) {
             hm_test_fail_allocation(n);
-            hmath_status st = run_everything(s, axes[a], t, state, bound, g);
+            hmath_status st = run_everything(s, axes[a], t, square, state, bound, g);
             if (!hm_test_allocation_failed())
                 break;
             CHECK_INT(st, HMATH_NO_MEMORY);
@@ -478,6 +640,7 @@ static void test_every_allocation_fails(void)
     hmath_release(state);
     hmath_release(bound);
     hmath_release(g);
+    hmath_release(square);
 }
 
 int main(void)
@@ -489,6 +652,10 @@ int main(void)
     RUN(test_quantize__failures);
     RUN(test_quantized_from_parts);
     RUN(test_dequantize__overflow);
+    RUN(test_int8_gemm__limits);
+    RUN(test_int8_gemm__zero_points);
+    RUN(test_int8_gemm__scales);
+    RUN(test_products__failures);
     RUN(test_update_loss_scaler);
     RUN(test_loss_scaler__failures);
     RUN(test_unscale_gradients);

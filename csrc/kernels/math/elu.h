@@ -17,7 +17,7 @@ VEC_INLINE vec vec_elu_of(vec x, vec below, vec alpha, double stretch)
 
 VEC_INLINE vec vec_elu_fast(vec x, vec alpha)
 {
-    return vec_elu_of(x, vec_expm1_fast(vec_min(x, vec_of(0.0))), alpha, 1.0);
+    return vec_elu_of(x, vec_expm1_fast(vec_min(vec_of(0.0), x)), alpha, 1.0);
 }
 
 HM_RARE vec vec_elu_rare(vec x, vec alpha) { return vec_elu_of(x, vec_expm1_rare(x), alpha, 1.0); }
@@ -27,12 +27,12 @@ VEC_INLINE vec_mask vec_elu_slope_ordinary(vec x) { return vec_exp_ordinary(x); 
 VEC_INLINE vec vec_elu_slope_fast(vec x, vec alpha)
 {
     return vec_select(vec_greater(x, vec_of(0.0)), vec_of(1.0),
-                      alpha * vec_exp_plain(vec_min(x, vec_of(0.0))));
+                      alpha * vec_exp_plain(vec_min(vec_of(0.0), x)));
 }
 
 HM_RARE vec vec_elu_slope_rare(vec x, vec alpha)
 {
-    const vec below = vec_times_exp(alpha, vec_max(vec_min(x, vec_of(0.0)), vec_of(-1480.0)));
+    const vec below = vec_times_exp(alpha, vec_max(vec_min(vec_of(0.0), x), vec_of(-1480.0)));
     const vec near = vec_elu_slope_fast(vec_max(x, vec_of(-708.0)), alpha);
     const vec result = vec_select(vec_less(x, vec_of(-708.0)), below, near);
     return vec_select(vec_is_nan(x), x, result);
@@ -42,7 +42,7 @@ VEC_INLINE vec_mask vec_selu_ordinary(vec x) { return vec_expm1_ordinary(x); }
 
 VEC_INLINE vec vec_selu_fast(vec x)
 {
-    return vec_elu_of(x, vec_expm1_fast(vec_min(x, vec_of(0.0))), vec_of(SELU_LAMBDA_ALPHA),
+    return vec_elu_of(x, vec_expm1_fast(vec_min(vec_of(0.0), x)), vec_of(SELU_LAMBDA_ALPHA),
                       SELU_LAMBDA);
 }
 

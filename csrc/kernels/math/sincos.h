@@ -182,19 +182,23 @@ VEC_INLINE vec_sum vec_turn_angle(vec position, vec high, vec low)
     return vec_quick_sum(p.high, vec_fma(position, low, p.low));
 }
 
+/* More of the angle, small as it is, joins the reduced part. */
+VEC_INLINE vec_angle vec_angle_shifted(vec_angle a, vec more)
+{
+    const vec_sum r = vec_exact_sum(a.r, a.r_low + more);
+    return (vec_angle){r.high, r.low, a.quadrant};
+}
+
 VEC_INLINE vec_sine_cosine vec_turn_fast(vec_sum angle)
 {
-    vec_angle a = vec_angle_reduce(angle.high);
-    a.r_low += angle.low;
-    return vec_sincos_turn(a);
+    return vec_sincos_turn(vec_angle_shifted(vec_angle_reduce(angle.high), angle.low));
 }
 
 HM_RARE vec_sine_cosine vec_turn_rare(vec_sum angle)
 {
     const vec_angle first = vec_angle_reduce_rare(angle.high);
     const vec_sum left = vec_exact_sum(first.r, angle.low);
-    vec_angle a = vec_angle_reduce(left.high);
-    a.r_low += left.low + first.r_low;
+    vec_angle a = vec_angle_shifted(vec_angle_reduce(left.high), left.low + first.r_low);
     a.quadrant += first.quadrant;
     return vec_sincos_turn(a);
 }

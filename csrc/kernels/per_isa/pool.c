@@ -52,33 +52,77 @@ VEC_INLINE vec sum_of_taps(const double *const *tap, int64_t taps, int64_t at, s
 }
 
 /* Inlined with a constant number of terms, the lanes are registers. */
-VEC_INLINE void means_of(const double *const *tap, int64_t taps, int64_t n, double *out)
+VEC_INLINE bool means_of(const double *const *tap, int64_t taps, int64_t n, double *out)
 {
     /* Dividing by a power of two and multiplying by its inverse round the same number. */
     const int power_of_two = (taps & (taps - 1)) == 0;
     const vec divisor = vec_of((double)taps), inverse = vec_of(1 / (double)taps);
     int64_t i = 0;
+    vec spoiled = vec_of(0.0); /* 0 times what is not finite is NaN */
     for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
         const vec sum = sum_of_taps(tap, taps, i, VEC_WIDTH);
-        vec_store(out + i, power_of_two ? sum * inverse : sum / divisor);
+        const vec mean = power_of_two ? sum * inverse : sum / divisor;
+        spoiled = vec_fma(mean, vec_of(0.0), spoiled);
+        vec_store(out + i, mean);
     }
     if (i < n) {
-        const vec sum = sum_of_taps(tap, taps, i, (size_t)(n - i));
-        vec_store_partial(out + i, (size_t)(n - i), sum / divisor);
+        const vec mean = sum_of_taps(tap, taps, i, (size_t)(n - i)) / divisor;
+        spoiled = vec_fma(mean, vec_of(0.0), spoiled);
+        vec_store_partial(out + i, (size_t)(n - i), mean);
+    }
+    return vec_mask_all(vec_equal(spoiled, vec_of(0.0)));
+}
+
+static bool means(const double *const *tap, int64_t taps, int64_t n, double *out)
+{
+    switch (taps) {
+    case 2: return means_of(tap, 2, n, out);
+    case 3: return means_of(tap, 3, n, out);
+    case 4: return means_of(tap, 4, n, out);
+    case 6: return means_of(tap, 6, n, out);
+    case 8: return means_of(tap, 8, n, out);
+    case 9: return means_of(tap, 9, n, out);
+    default: return means_of(tap, taps, n, out);
     }
 }
 
-static void means(const double *const *tap, int64_t taps, int64_t n, double *out)
+/* ---- two by two ---- */
+
+static void square_maxima(const double *top, const double *bottom, int64_t n, double *out)
 {
-    switch (taps) {
-    case 2: means_of(tap, 2, n, out); return;
-    case 3: means_of(tap, 3, n, out); return;
-    case 4: means_of(tap, 4, n, out); return;
-    case 6: means_of(tap, 6, n, out); return;
-    case 8: means_of(tap, 8, n, out); return;
-    case 9: means_of(tap, 9, n, out); return;
-    default: means_of(tap, taps, n, out);
+    int64_t i = 0;
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec low = vec_max(vec_load(bottom + 2 * i), vec_load(top + 2 * i));
+        const vec high =
+            vec_max(vec_load(bottom + 2 * i + VEC_WIDTH), vec_load(top + 2 * i + VEC_WIDTH));
+        vec_store(out + i, vec_max(vec_odd(low, high), vec_even(low, high)) + 0.0);
     }
+    for (; i < n; i++) {
+        const double left = bottom[2 * i] > top[2 * i] ? bottom[2 * i] : top[2 * i];
+        const double right =
+            bottom[2 * i + 1] > top[2 * i + 1] ? bottom[2 * i + 1] : top[2 * i + 1];
+        out[i] = (right > left ? right : left) + 0.0;
+    }
+}
+
+/* Four terms fold 2, then 1: the rows meet first. */
+static bool square_means(const double *top, const double *bottom, int64_t n, double *out)
+{
+    int64_t i = 0;
+    vec spoiled = vec_of(0.0);
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec low = vec_load(top + 2 * i) + vec_load(bottom + 2 * i);
+        const vec high = vec_load(top + 2 * i + VEC_WIDTH) + vec_load(bottom + 2 * i + VEC_WIDTH);
+        const vec mean = (vec_even(low, high) + vec_odd(low, high) + 0.0) * 0.25;
+        spoiled = vec_fma(mean, vec_of(0.0), spoiled);
+        vec_store(out + i, mean);
+    }
+    bool finite = vec_mask_all(vec_equal(spoiled, vec_of(0.0)));
+    for (; i < n; i++) {
+        out[i] = ((top[2 * i] + bottom[2 * i]) + (top[2 * i + 1] + bottom[2 * i + 1]) + 0.0) * 0.25;
+        finite = finite && out[i] * 0.0 == 0;
+    }
+    return finite;
 }
 
 /* ---- strides ---- */
@@ -110,4 +154,8 @@ static void split(const double *x, int64_t n, int64_t stride, int64_t pitch, dou
 }
 
 extern const hm_pool_kernels HM_K(pool);
-const hm_pool_kernels HM_K(pool) = {.maxima = maxima, .means = means, .split = split};
+const hm_pool_kernels HM_K(pool) = {.maxima = maxima,
+                                    .means = means,
+                                    .square_maxima = square_maxima,
+                                    .square_means = square_means,
+                                    .split = split};

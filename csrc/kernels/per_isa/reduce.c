@@ -183,6 +183,21 @@ static bool within(const double *x, int64_t n, double low, double high)
     return true;
 }
 
+static bool either(const double *x, int64_t n, double one, double other)
+{
+    const vec a = vec_of(one), b = vec_of(other);
+    int64_t i = 0;
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec v = vec_load(x + i);
+        if (!vec_mask_all(vec_mask_or(vec_equal(v, a), vec_equal(v, b))))
+            return false;
+    }
+    for (; i < n; i++)
+        if (x[i] != one && x[i] != other)
+            return false;
+    return true;
+}
+
 /* ---- columns ---- */
 
 enum { PANEL = 64 }; /* columns at a time: 32 lanes of them take 16 KB of the first cache */
@@ -290,6 +305,7 @@ const hm_reduce_kernels HM_K(reduce) = {
     .maximum = maximum,
     .largest_magnitude = largest_magnitude,
     .within = within,
+    .either = either,
     .column_sums = column_sums,
     .column_square_sums = column_square_sums,
     .column_moments = column_moments,

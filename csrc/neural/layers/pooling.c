@@ -25,8 +25,10 @@ typedef struct pooling {
     hm_window window[AXES];
     const double *x;
     double *out;
-    int64_t rows, rows_per_chunk;   /* output rows: of all planes */
+    int64_t rows, rows_per_chunk; /* output rows: of all planes */
+    int64_t plane_cells;
     int64_t inner_first, inner_end; /* outputs of a row whose windows lie inside it */
+    int64_t full_rows, full_tile;   /* rows of a window no border clips, and their tile_size */
 } pooling;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -87,8 +89,11 @@ static void box_block(const void *job, int64_t at, int64_t n, hm_partial *out)
     for (int64_t i = 0; i < n;) {
         const double *from = row_of(b, b->first[0] + row / height, b->first[1] + row % height);
         const int64_t run = least(n - i, width - x);
-        for (int64_t j = 0; j < run; j++)
-            cells[i + j] = from[b->first[2] + x + j] * b->factor;
+        if (b->factor == 1)
+            memcpy(cells + i, from + b->first[2] + x, (size_t)run * sizeof *cells);
+        else
+            for (int64_t j = 0; j < run; j++)
+                cells[i + j] = from[b->first[2] + x + j] * b->factor;
         i += run;
         x = 0;
         row++;
@@ -108,7 +113,10 @@ static double box_mean(box *b)
         (b->end[0] - b->first[0]) * (b->end[1] - b->first[1]) * (b->end[2] - b->first[2]);
     hm_partial sum;
     b->factor = 1;
-    hm_reduce_here(&box_sum, b, cells, &sum);
+    if (cells <= HM_BLOCK)
+        box_block(b, 0, cells, &sum);
+    else
+        hm_reduce_here(&box_sum, b, cells, &sum);
     if (isfinite(sum.of[0]))
         return sum.of[0] / (double)cells;
     b->factor = 0x1p-64;
@@ -177,7 +185,7 @@ static void tile_maxima(const pooling *p, workspace *work, int64_t rows, int64_t
     p->kernels->pool->maxima(work->tap, w->kernel, n, out);
 }
 
-static void tile_means(const pooling *p, workspace *work, int64_t rows, int64_t at, int64_t n,
+static bool tile_means(const pooling *p, workspace *work, int64_t rows, int64_t at, int64_t n,
                        double *out)
 {
     const hm_window *w = &p->window[2];
@@ -185,7 +193,7 @@ static void tile_means(const pooling *p, workspace *work, int64_t rows, int64_t 
     for (int64_t r = 0; r < rows; r++)
         room += lay_taps(p, work->row[r] + at * w->stride - w->padding, n, room,
                          work->tap + r * w->kernel);
-    p->kernels->pool->means(work->tap, rows * w->kernel, n, out);
+    return p->kernels->pool->means(work->tap, rows * w->kernel, n, out);
 }
 
 /* How many outputs a tile may have; 0 where the windows are better taken one by one. */
@@ -206,8 +214,6 @@ static int64_t tile_size(const pooling *p, int64_t rows)
 /* A mean of a tile that is not finite comes from a sum out of range. */
 static void mend(box *b, int64_t at, int64_t n, double *out)
 {
-    if (b->pooling->kernels->reduce->within(out, n, -DBL_MAX, DBL_MAX))
-        return;
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(out[i])) {
             cells_of(b->pooling, 2, at + i, &b->first[2], &b->end[2]);
@@ -215,58 +221,80 @@ static void mend(box *b, int64_t at, int64_t n, double *out)
         }
 }
 
+/* The outputs whose windows lie inside the row; where nothing is done, *done stays at their first.
+ */
 static void pool_inner(const pooling *p, box *b, workspace *work, double *out, int64_t *done)
 {
-    int64_t rows = 0;
-    *done = p->inner_first;
     const int64_t height = b->end[1] - b->first[1], depth = b->end[0] - b->first[0];
-    const int64_t tile = depth > MOST_TAPS || height > MOST_TAPS ? 0 : tile_size(p, depth * height);
+    const int64_t rows = depth * height;
+    const int64_t tile = rows == p->full_rows                      ? p->full_tile
+                         : depth > MOST_TAPS || height > MOST_TAPS ? 0
+                                                                   : tile_size(p, rows);
+    *done = p->inner_first;
     if (tile == 0)
         return;
+    int64_t r = 0;
     for (int64_t z = b->first[0]; z < b->end[0]; z++)
         for (int64_t y = b->first[1]; y < b->end[1]; y++)
-            work->row[rows++] = row_of(b, z, y);
+            work->row[r++] = row_of(b, z, y);
+    const bool squares = rows == 2 && p->window[2].kernel == 2 && p->window[2].stride == 2;
     for (; *done < p->inner_end; *done += tile) {
         const int64_t at = *done, n = least(tile, p->inner_end - at);
+        const int64_t first = 2 * at - p->window[2].padding; /* of squares */
+        const hm_pool_kernels *k = p->kernels->pool;
         if (p->method == HM_POOL_MAX) {
-            tile_maxima(p, work, rows, at, n, out + at);
+            if (squares)
+                k->square_maxima(work->row[0] + first, work->row[1] + first, n, out + at);
+            else
+                tile_maxima(p, work, rows, at, n, out + at);
         } else {
-            tile_means(p, work, rows, at, n, out + at);
-            mend(b, at, n, out + at);
+            const bool finite =
+                squares ? k->square_means(work->row[0] + first, work->row[1] + first, n, out + at)
+                        : tile_means(p, work, rows, at, n, out + at);
+            if (!finite)
+                mend(b, at, n, out + at);
         }
     }
     *done = p->inner_end;
 }
 
-static void pool_row(const pooling *p, int64_t row, workspace *work)
+/* One output row of the box's plane; the box knows the cells of the other axes. */
+static void pool_row(const pooling *p, box *b, workspace *work, double *out)
 {
-    const hm_window *w = p->window;
-    const int64_t y = row % w[1].places, z = row / w[1].places % w[0].places;
-    const int64_t plane = row / w[1].places / w[0].places;
-    box b = {.pooling = p, .plane = p->x + plane * w[0].extent * w[1].extent * w[2].extent};
-    cells_of(p, 0, z, &b.first[0], &b.end[0]);
-    cells_of(p, 1, y, &b.first[1], &b.end[1]);
-
-    double *out = p->out + row * w[2].places;
     int64_t inner_done;
-    pool_inner(p, &b, work, out, &inner_done);
-    for (int64_t o = 0; o < w[2].places; o++) {
-        if (o == p->inner_first)
-            o = inner_done;
-        if (o == w[2].places)
-            break;
-        cells_of(p, 2, o, &b.first[2], &b.end[2]);
-        out[o] = pool_box(&b);
+    pool_inner(p, b, work, out, &inner_done);
+    for (int64_t o = 0; o < p->window[2].places; o++) {
+        if (o == p->inner_first && inner_done > o) {
+            o = inner_done - 1;
+            continue;
+        }
+        cells_of(p, 2, o, &b->first[2], &b->end[2]);
+        out[o] = pool_box(b);
     }
 }
 
 static void pool_chunk(void *task, int64_t chunk)
 {
     const pooling *p = task;
+    const hm_window *w = p->window;
     workspace work;
-    const int64_t end = least(p->rows, (chunk + 1) * p->rows_per_chunk);
-    for (int64_t row = chunk * p->rows_per_chunk; row < end; row++)
-        pool_row(p, row, &work);
+    const int64_t first = chunk * p->rows_per_chunk,
+                  end = least(p->rows, first + p->rows_per_chunk);
+    int64_t y = first % w[1].places, z = first / w[1].places % w[0].places;
+    box b = {.pooling = p, .plane = p->x + first / w[1].places / w[0].places * p->plane_cells};
+    cells_of(p, 0, z, &b.first[0], &b.end[0]);
+    for (int64_t row = first; row < end; row++) {
+        cells_of(p, 1, y, &b.first[1], &b.end[1]);
+        pool_row(p, &b, &work, p->out + row * w[2].places);
+        if (++y < w[1].places)
+            continue;
+        y = 0;
+        if (++z == w[0].places) {
+            z = 0;
+            b.plane += p->plane_cells;
+        }
+        cells_of(p, 0, z, &b.first[0], &b.end[0]);
+    }
 }
 
 static void run(hm_context *ctx, pooling *p, const hm_tensor *input, hm_tensor *result)
@@ -278,6 +306,7 @@ static void run(hm_context *ctx, pooling *p, const hm_tensor *input, hm_tensor *
     p->x = input->data;
     p->out = result->data;
     p->rows = result->size / p->window[2].places;
+    p->plane_cells = p->window[0].extent * p->window[1].extent * p->window[2].extent;
     const int64_t chunks =
         least(hm_chunks(most(input->size, result->size), CHUNK_CELLS, MOST_CHUNKS), p->rows);
     p->rows_per_chunk = (p->rows + chunks - 1) / chunks;
@@ -340,6 +369,9 @@ static void find_inner(pooling *p)
     const int64_t end = room < 0 ? 0 : least(w->places, room / w->stride + 1);
     p->inner_first = least(first, w->places);
     p->inner_end = most(p->inner_first, end);
+    const int64_t depth = p->window[0].kernel, height = p->window[1].kernel;
+    p->full_rows = depth > MOST_TAPS || height > MOST_TAPS ? 0 : depth * height;
+    p->full_tile = tile_size(p, p->full_rows);
 }
 
 hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *kernel,

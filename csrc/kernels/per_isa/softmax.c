@@ -1,0 +1,218 @@
+/*
+ * Softmax of rows: largest entry, exponentials with their sum, and one multiplication by the sum's
+ * reciprocal. A row stays in the first cache between the three.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernels/math/log.h"
+#include "kernels/per_isa/decay.h"
+#include "kernels/per_isa/isa.h"
+#include "kernels/per_isa/lanes.h"
+#include "kernels/reduce.h"
+#include "kernels/softmax.h"
+
+extern const hm_reduce_kernels HM_K(reduce);
+
+/* Above every partial sum of a lane, so that a quick sum is exact; a power of two, so that it goes
+ * again. */
+#define LANE_BASE 128.0
+
+typedef struct lanes {
+    vec high[VEC_PER_CONTRACT], low[VEC_PER_CONTRACT];
+} lanes;
+
+/* One group of the 32 lanes: e^d in place of d. */
+VEC_INLINE void decay_group(vec d[VEC_PER_CONTRACT])
+{
+    vec least = d[0];
+#pragma GCC unroll 16
+    for (int k = 1; k < VEC_PER_CONTRACT; k++)
+        least = vec_min(least, d[k]);
+    const bool ordinary = vec_mask_all(vec_greater_equal(least, vec_of(DECAY_LEAST)));
+    if (HM_LIKELY(ordinary))
+#pragma GCC unroll 16
+        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            d[k] = decay_fast(d[k]);
+    else
+        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            d[k] = decay_rare(d[k]);
+}
+
+VEC_INLINE void add_group(const vec e[VEC_PER_CONTRACT], lanes *sum)
+{
+#pragma GCC unroll 16
+    for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+        const vec_sum s = vec_quick_sum(sum->high[k], e[k]);
+        sum->high[k] = s.high;
+        sum->low[k] += s.low;
+    }
+}
+
+VEC_INLINE hm_exp_sum fold_lanes(lanes *sum)
+{
+    for (int k = 0; k < VEC_PER_CONTRACT; k++)
+        sum->high[k] -= LANE_BASE;
+    return (hm_exp_sum){vec_fold_add(sum->high), vec_fold_add(sum->low)};
+}
+
+/* Which of the n <= VEC_WIDTH bytes at p are not 0. */
+VEC_INLINE vec_mask bytes_set(const uint8_t *p, size_t n)
+{
+    typedef uint8_t bytes __attribute__((vector_size(VEC_WIDTH)));
+    bytes b = {0};
+    memcpy(&b, p, n);
+    return vec_int_greater(__builtin_convertvector(b, vec_int), vec_int_of(0));
+}
+
+/*
+ * e^(x - most) of one block, and their sum. Where `out` is NULL they are not kept, where `allowed`
+ * is not, some take no part. A lane without an element decays from 0 and is then set to +0.
+ */
+VEC_INLINE hm_exp_sum exponentials_of(const double *x, const uint8_t *allowed, int64_t n,
+                                      double most, double *out)
+{
+    lanes sum;
+    for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+        sum.high[k] = vec_of(LANE_BASE);
+        sum.low[k] = vec_of(0.0);
+    }
+    const vec m = vec_of(most);
+    vec e[VEC_PER_CONTRACT];
+    int64_t i = 0;
+    for (; !allowed && i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES) {
+#pragma GCC unroll 16
+        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            e[k] = vec_load(x + i + k * VEC_WIDTH) - m;
+        decay_group(e);
+        add_group(e, &sum);
+        if (out)
+#pragma GCC unroll 16
+            for (int k = 0; k < VEC_PER_CONTRACT; k++)
+                vec_store(out + i + k * VEC_WIDTH, e[k]);
+    }
+    for (; i < n; i += VEC_CONTRACT_LANES) {
+        vec_mask taken[VEC_PER_CONTRACT];
+#pragma GCC unroll 16
+        for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+            const int64_t at = i + k * VEC_WIDTH;
+            const size_t count = lanes_before(n, at);
+            taken[k] = first_lanes(count);
+            if (allowed)
+                taken[k] = vec_mask_and(taken[k], bytes_set(allowed + at, count));
+            e[k] = vec_keep(taken[k], vec_load_partial(x + at, count) - m);
+        }
+        decay_group(e);
+#pragma GCC unroll 16
+        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            e[k] = vec_keep(taken[k], e[k]);
+        add_group(e, &sum);
+        if (out)
+#pragma GCC unroll 16
+            for (int k = 0; k < VEC_PER_CONTRACT; k++)
+                vec_store_partial(out + i + k * VEC_WIDTH, lanes_before(n, i + k * VEC_WIDTH),
+                                  e[k]);
+    }
+    return fold_lanes(&sum);
+}
+
+static hm_exp_sum exponentials(const double *x, int64_t n, double most, double *out)
+{
+    return exponentials_of(x, NULL, n, most, out);
+}
+
+static hm_exp_sum exponential_sum(const double *x, int64_t n, double most)
+{
+    return exponentials_of(x, NULL, n, most, NULL);
+}
+
+static void scale(const double *x, int64_t n, double by, double *out)
+{
+    const vec factor = vec_of(by);
+    int64_t i = 0;
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
+        vec_store(out + i, vec_load(x + i) * factor);
+    if (i < n) {
+        const size_t count = lanes_before(n, i);
+        vec_store_partial(out + i, count, vec_load_partial(x + i, count) * factor);
+    }
+}
+
+static bool log_shift(const double *x, int64_t n, double most, double less, double *out)
+{
+    const vec m = vec_of(most), l = vec_of(less);
+    vec spoiled = vec_of(0.0); /* 0 times an infinity is NaN, and stays in the sum */
+    int64_t i = 0;
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec y = (vec_load(x + i) - m) - l;
+        spoiled = vec_fma(y, vec_of(0.0), spoiled);
+        vec_store(out + i, y);
+    }
+    if (i < n) {
+        const size_t count = lanes_before(n, i);
+        const vec y = (vec_select(first_lanes(count), vec_load_partial(x + i, count), m) - m) - l;
+        spoiled = vec_fma(y, vec_of(0.0), spoiled);
+        vec_store_partial(out + i, count, y);
+    }
+    return !vec_mask_any(vec_is_nan(spoiled));
+}
+
+/* The largest entry gives 1, so what log1p wants is the sum without it. */
+static double log_of_sum(hm_exp_sum sum)
+{
+    return vec_log1p(vec_of((sum.high - 1.0) + sum.low))[0];
+}
+
+static bool softmax(const double *x, int64_t rows, int64_t n, double *out)
+{
+    for (int64_t row = 0; row < rows; row++, x += n, out += n) {
+        const double most = HM_K(reduce).maximum(x, n);
+        if (isnan(most))
+            return false;
+        const hm_exp_sum sum = exponentials_of(x, NULL, n, most, out);
+        scale(out, n, 1.0 / (sum.high + sum.low), out);
+    }
+    return true;
+}
+
+static bool log_softmax(const double *x, int64_t rows, int64_t n, double *out)
+{
+    for (int64_t row = 0; row < rows; row++, x += n, out += n) {
+        const double most = HM_K(reduce).maximum(x, n);
+        if (isnan(most) ||
+            !log_shift(x, n, most, log_of_sum(exponentials_of(x, NULL, n, most, NULL)), out))
+            return false;
+    }
+    return true;
+}
+
+static void masked(const double *x, const uint8_t *allowed, int64_t n, double *out)
+{
+    double most = -INFINITY;
+    for (int64_t i = 0; i < n; i += VEC_WIDTH) {
+        const size_t count = lanes_before(n, i);
+        const vec_mask taken = vec_mask_and(first_lanes(count), bytes_set(allowed + i, count));
+        const double here =
+            vec_largest(vec_select(taken, vec_load_partial(x + i, count), vec_of(-INFINITY)));
+        most = here > most ? here : most;
+    }
+    if (most == -INFINITY) {
+        memset(out, 0, (size_t)n * sizeof *out);
+        return;
+    }
+    const hm_exp_sum sum = exponentials_of(x, allowed, n, most, out);
+    scale(out, n, 1.0 / (sum.high + sum.low), out);
+}
+
+extern const hm_softmax_kernels HM_K(softmax);
+const hm_softmax_kernels HM_K(softmax) = {
+    .softmax = softmax,
+    .log_softmax = log_softmax,
+    .masked = masked,
+    .exponentials = exponentials,
+    .exponential_sum = exponential_sum,
+    .scale = scale,
+    .log_shift = log_shift,
+    .log_of_sum = log_of_sum,
+};

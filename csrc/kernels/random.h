@@ -1,0 +1,26 @@
+/*
+ * The arithmetic of random draws, element by element, and of orthogonal matrices made of them.
+ *
+ * Pointers need the alignment of a double. n may be 0. What element i becomes depends on element i
+ * alone, so that draws are the same one by one as in any batch.
+ */
+#ifndef HM_RANDOM_KERNELS_H
+#define HM_RANDOM_KERNELS_H
+
+#include <stdint.h>
+
+typedef struct hm_random_kernels {
+    /*
+     * In place: u[2i] and u[2i+1], uniform on [0, 1) and multiples of 2^-53, become r cos t and r
+     * sin t, r = sqrt(-2 log(1 - u[2i])), t = 2 pi u[2i+1].
+     */
+    void (*box_muller)(double *u, int64_t pairs);
+
+    /* out[i] = e^(-z[i]^2 / 2), for |z[i]| <= 1; in place where out is z. */
+    void (*bell)(const double *z, double *out, int64_t n);
+
+    /* x[i] -= c * v[i] with two roundings; v and x do not overlap. */
+    void (*subtract)(double c, const double *v, double *x, int64_t n);
+} hm_random_kernels;
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Products in 16-bit formats: operands rounded from double to FP16 or BF16 in one rounding, products
+ * accumulated in binary32.
+ *
+ * The law of a tile: each element is one chain acc <- fmaf(left_k, right_k, acc) in increasing k from +0.
+ * It is kept in the double result, which holds every binary32 number, between blocks of depth.
+ */
+#ifndef HM_REDUCED_KERNELS_H
+#define HM_REDUCED_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A binary format that a double is rounded to. */
+typedef struct hm_reduced_format {
+    int32_t precision;     /* significant bits: 11, 8 */
+    int32_t least;         /* exponent of the smallest normal number: -14, -126 */
+    double largest;        /* the largest finite number */
+} hm_reduced_format;
+
+typedef struct hm_reduced_kernels {
+    int32_t tile_rows, tile_columns;
+
+    /*
+     * out[i] = x[i] rounded to the format: to nearest, ties to even, subnormals kept. False where a
+     * number rounds to infinity. x finite.
+     */
+    bool (*round)(const hm_reduced_format *format, const double *x, int64_t n, float *out);
+
+    /* The same for a block: rows into a sliver, k by k; columns of a row-major matrix into a panel. */
+    bool (*pack_left)(const hm_reduced_format *format, int64_t rows, int64_t depth, const double *left,
+                      int64_t stride, float *sliver);
+    bool (*pack_right)(const hm_reduced_format *format, int64_t depth, int64_t columns,
+                       const double *right, int64_t stride, float *panel);
+
+    /* Continue the chains in out, or start them; false where one of them is no longer finite. */
+    bool (*tile)(int64_t rows, int64_t columns, int64_t depth, const float *sliver, const float *panel,
+                 bool first, double *out, int64_t out_stride);
+} hm_reduced_kernels;
+
+#endif

@@ -1,0 +1,219 @@
+#include "neural/precision/int8.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "runtime/context.h"
+#include "tensor/panels.h"
+
+enum { DEPTH_BLOCK = 1024, MOST_TILE = 32 * 32 };
+
+typedef struct product {
+    const hm_int8_kernels *kernels;
+    const int8_t *left, *right;
+    int64_t rows, columns, depth;
+    const double *left_zeros, *left_sums, *left_scales; /* one a row */
+    const double *zeros, *sums, *scales;                /* one a column */
+    double *out;
+    _Atomic bool too_large;
+} product;
+
+static void pack_right(const void *job, hm_range k, hm_range columns, void *panel)
+{
+    const product *p = job;
+    p->kernels->pack_right(k.count, columns.count, p->right + k.first * p->columns + columns.first,
+                           p->columns, panel);
+}
+
+static void pack_left(const void *job, hm_range rows, hm_range k, void *sliver)
+{
+    const product *p = job;
+    p->kernels->pack_left(rows.count, k.count, p->left + rows.first * p->depth + k.first, p->depth,
+                          sliver);
+}
+
+static void tile(void *job, hm_range rows, hm_range columns, hm_range k, const void *sliver,
+                 const void *panel)
+{
+    product *p = job;
+    int32_t sums[MOST_TILE];
+    const bool first = k.first == 0, last = k.first + k.count == p->depth;
+    p->kernels->tile(rows.count, k.count, sliver, panel, sums);
+    for (int64_t i = 0; i < rows.count; i++) {
+        const int64_t r = rows.first + i;
+        const hm_int8_row row = {
+            .zero = p->left_zeros[r],
+            .sum = p->left_sums[r],
+            .depth = (double)p->depth,
+            .scale = p->left_scales[r],
+            .zeros = p->zeros + columns.first,
+            .sums = p->sums + columns.first,
+            .scales = p->scales + columns.first,
+        };
+        if (!p->kernels->finish(&row, columns.count, sums + i * p->kernels->tile_columns, first, last,
+                                p->out + r * p->columns + columns.first))
+            p->too_large = true;
+    }
+}
+
+/* ------------------------------------------------- codings and sums, one a row or column */
+
+static void spread(const hm_quantized *quantized, int64_t n, double *zeros, double *scales)
+{
+    const int64_t *zero = quantized->zeros->data;
+    const double *scale = quantized->scales->data;
+    const int64_t step = quantized->axis == HM_PER_TENSOR ? 0 : 1;
+    for (int64_t i = 0; i < n; i++) {
+        zeros[i] = (double)zero[i * step];
+        scales[i] = scale[i * step];
+    }
+}
+
+/*
+ * A scale is a fraction in [1/2, 1) and a power of two. The fractions take part in the product, where
+ * they can neither overflow nor underflow; the powers come last.
+ */
+static void split(double *scales, int64_t n, int *powers, bool *any)
+{
+    for (int64_t i = 0; i < n; i++) {
+        scales[i] = frexp(scales[i], &powers[i]);
+        *any |= powers[i] != 0;
+    }
+}
+
+static bool apply_powers(const product *p, const int *left, const int *right)
+{
+    bool finite = true;
+    for (int64_t i = 0; i < p->rows; i++) {
+        for (int64_t j = 0; j < p->columns; j++) {
+            double *x = &p->out[i * p->columns + j];
+            *x = ldexp(*x, left[i] + right[j]);
+            finite &= isfinite(*x) != 0;
+        }
+    }
+    return finite;
+}
+
+/* Scales so far from 1 that a product could leave the range of normal doubles on its way. */
+static bool extreme(const double *scales, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(scales[i] >= 0x1p-480 && scales[i] <= 0x1p480))
+            return true;
+    return false;
+}
+
+static hm_status multiply(hm_context *ctx, product *p)
+{
+    const hm_int8_kernels *k = p->kernels;
+    const size_t depth = DEPTH_BLOCK;
+    const hm_panels panels = {
+        .rows = p->rows,
+        .columns = p->columns,
+        .depth = p->depth,
+        .tile_rows = k->tile_rows,
+        .tile_columns = k->tile_columns,
+        .depth_block = DEPTH_BLOCK,
+        .sliver_bytes = k->left_step * depth + (size_t)k->tile_rows * sizeof(int32_t),
+        .panel_bytes = k->right_step * depth,
+        .pack_right = pack_right,
+        .pack_left = pack_left,
+        .tile = tile,
+    };
+    return hm_run_panels(ctx, &panels, p);
+}
+
+/* With scratch for rows + columns zeros, sums and scales. */
+static hm_status compute(hm_context *ctx, const hm_quantized *left, const hm_quantized *right,
+                         product *p, double *scratch, int *powers)
+{
+    const int64_t m = p->rows, n = p->columns;
+    double *row = scratch, *column = scratch + 3 * m;
+    spread(left, m, row, row + m);
+    spread(right, n, column, column + n);
+    for (int64_t i = 0; i < m; i++)
+        row[2 * m + i] = (double)p->kernels->sum(p->left + i * p->depth, p->depth);
+    for (int64_t j = 0; j < n; j++)
+        column[2 * n + j] = 0;
+    p->kernels->column_sums(p->depth, n, p->right, n, column + 2 * n);
+
+    bool far = extreme(row + m, m) || extreme(column + n, n), any = false;
+    if (far) {
+        split(row + m, m, powers, &any);
+        split(column + n, n, powers + m, &any);
+    }
+    p->left_zeros = row;
+    p->left_scales = row + m;
+    p->left_sums = row + 2 * m;
+    p->zeros = column;
+    p->scales = column + n;
+    p->sums = column + 2 * n;
+    hm_status st = multiply(ctx, p);
+    if (st != HMATH_OK)
+        return st;
+    if (p->too_large || (any && !apply_powers(p, powers, powers + m)))
+        return hm_fail_overflow(ctx);
+    return HMATH_OK;
+}
+
+/* ------------------------------------------------- checks */
+
+static hm_status check_axis(hm_context *ctx, const char *argument, const hm_quantized *quantized,
+                            int64_t axis)
+{
+    if (quantized->axis == HM_PER_TENSOR || quantized->axis == axis)
+        return HMATH_OK;
+    char expected[64], actual[64];
+    snprintf(expected, sizeof expected, "calibrated per tensor or along axis %lld", (long long)axis);
+    snprintf(actual, sizeof actual, "calibrated along axis %lld", (long long)quantized->axis);
+    return hm_fail_shape(ctx, argument, expected, actual);
+}
+
+static hm_status check(hm_context *ctx, const hm_quantized *left, const hm_quantized *right)
+{
+    hm_status st;
+    if ((st = hm_check_rank(ctx, "left", &left->shape, 2)) != HMATH_OK ||
+        (st = check_axis(ctx, "left", left, 0)) != HMATH_OK ||
+        (st = hm_check_rank(ctx, "right", &right->shape, 2)) != HMATH_OK ||
+        (st = check_axis(ctx, "right", right, 1)) != HMATH_OK)
+        return st;
+    if (right->shape.extent[0] != left->shape.extent[1])
+        return hm_fail_dimension(ctx, "right", left->shape.extent[1], right->shape.extent[0]);
+    return HMATH_OK;
+}
+
+hm_status hm_int8_gemm(hm_context *ctx, const hm_quantized *left, const hm_quantized *right,
+                       hm_tensor **out)
+{
+    hm_status st = check(ctx, left, right);
+    if (st != HMATH_OK)
+        return st;
+    product p = {
+        .kernels = hm_context_kernels(ctx)->int8,
+        .left = left->values->data,
+        .right = right->values->data,
+        .rows = left->shape.extent[0],
+        .columns = right->shape.extent[1],
+        .depth = left->shape.extent[1], /* quantized tensors are never empty */
+    };
+    const hm_shape shape = {.rank = 2, .extent = {p.rows, p.columns}};
+    hm_tensor *result = NULL;
+    double *scratch = NULL;
+    int *powers = NULL;
+    if ((st = hm_tensor_create(ctx, &shape, &result)) != HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)(p.rows + p.columns), 3 * sizeof *scratch, &scratch)) !=
+            HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)(p.rows + p.columns), sizeof *powers, &powers)) != HMATH_OK)
+        goto done;
+    p.out = result->data;
+    if ((st = compute(ctx, left, right, &p, scratch, powers)) != HMATH_OK)
+        goto done;
+    atomic_init(&result->known_finite, true);
+    *out = result;
+    result = NULL;
+done:
+    hm_scratch_release(ctx, powers);
+    hm_scratch_release(ctx, scratch);
+    hm_release(result);
+    return st;
+}

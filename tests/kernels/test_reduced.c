@@ -1,0 +1,189 @@
+/*
+ * Sixteen-bit rounding and products of every instruction set.
+ *
+ * Rounding is tested at every finite number of both formats, built from its bits, at the midpoint to its
+ * neighbour, and one double to each side of that midpoint: what comes out is told by the definition of
+ * nearest, ties to even, not by another rounding.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "hmath.h"
+#include "kernels/kernels.h"
+
+static const hm_reduced_format half = {.precision = 11, .least = -14, .largest = 65504};
+static const hm_reduced_format bfloat = {.precision = 8, .least = -126, .largest = 0x1.fep127};
+
+/* The non-negative number with these bits in a format of `fraction_bits` and a bias. */
+static double from_bits(uint32_t bits, int fraction_bits, int bias)
+{
+    const uint32_t exponent = bits >> fraction_bits, fraction = bits & ((1u << fraction_bits) - 1);
+    if (exponent == 0)
+        return ldexp(fraction, 1 - bias - fraction_bits);
+    return ldexp(fraction + (1u << fraction_bits), (int)exponent - bias - fraction_bits);
+}
+
+static void check_round(const hm_reduced_kernels *k, const hm_reduced_format *format, double x, double wanted)
+{
+    /* in every lane, and with both signs */
+    double in[37];
+    float out[37];
+    for (int i = 0; i < 37; i++)
+        in[i] = i & 1 ? -x : x;
+    CHECK(k->round(format, in, 37, out));
+    int bad = 0;
+    for (int i = 0; i < 37; i++)
+        bad += !same_bits(out[i], i & 1 ? -wanted : wanted);
+    if (bad)
+        printf("x = %a: got %a, wanted %a: ", x, out[0], wanted);
+    CHECK_INT(bad, 0);
+}
+
+static void test_every_number(const hm_reduced_kernels *k, const hm_reduced_format *format, int fraction_bits,
+                              int bias, uint32_t finite)
+{
+    for (uint32_t bits = 0; bits < finite; bits++) {
+        const double here = from_bits(bits, fraction_bits, bias);
+        check_round(k, format, here, here);
+        if (bits + 1 == finite)
+            break;
+        const double next = from_bits(bits + 1, fraction_bits, bias), middle = here + (next - here) / 2;
+        check_round(k, format, middle, bits & 1 ? next : here);
+        check_round(k, format, nextafter(middle, 0), here);
+        check_round(k, format, nextafter(middle, INFINITY), next);
+    }
+}
+
+static void check_overflow(const hm_reduced_kernels *k, const hm_reduced_format *format, double limit)
+{
+    /* the limit is half a unit above the largest number, and a tie goes to the even infinity */
+    double in[19] = {0};
+    float out[19];
+    for (int place = 0; place < 19; place++) {
+        const double beyond[] = {limit, -limit, nextafter(limit, INFINITY), DBL_MAX, -DBL_MAX, 0x1p500, 0x1p1010};
+        for (int which = 0; which < 7; which++) {
+            in[place] = beyond[which];
+            CHECK(!k->round(format, in, 19, out));
+        }
+        in[place] = nextafter(limit, 0);
+        CHECK(k->round(format, in, 19, out));
+        CHECK_BITS(out[place], format->largest);
+        in[place] = 0;
+    }
+    check_round(k, format, DBL_MIN, 0.0);
+    check_round(k, format, 0x1p-1074, 0.0);
+    check_round(k, format, 0.0, 0.0);
+}
+
+static double random_double(void)
+{
+    static uint64_t state = 7;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) * 0x1p-53 - 0.5;
+}
+
+/* C's fmaf rounds once by definition; the chains start at +0 and go on across a block. */
+static void check_tile(const hm_reduced_kernels *k, int64_t rows, int64_t columns, int64_t depth, double scale)
+{
+    const int64_t r = k->tile_rows, c = k->tile_columns, cut = depth / 3;
+    double *left = malloc(sizeof(double) * (size_t)(rows * depth)), *right = malloc(sizeof(double) * (size_t)(depth * columns));
+    float *sliver = malloc(sizeof(float) * (size_t)(r * depth)), *panel = malloc(sizeof(float) * (size_t)(c * depth));
+    double *out = malloc(sizeof(double) * (size_t)(rows * (columns + 2)));
+    float *a = malloc(sizeof(float) * (size_t)(rows * depth)), *b = malloc(sizeof(float) * (size_t)(depth * columns));
+    for (int64_t i = 0; i < rows * depth; i++)
+        left[i] = random_double() * scale;
+    for (int64_t i = 0; i < depth * columns; i++)
+        right[i] = random_double() * scale;
+    CHECK(k->round(&half, left, rows * depth, a));
+    CHECK(k->round(&half, right, depth * columns, b));
+    for (int64_t i = 0; i < rows * (columns + 2); i++)
+        out[i] = 77;
+    for (int64_t first = 0; first < depth; first += first ? depth : cut ? cut : depth) {
+        const int64_t n = first || !cut ? depth - first : cut;
+        CHECK(k->pack_left(&half, rows, n, left + first, depth, sliver));
+        CHECK(k->pack_right(&half, n, columns, right + first * columns, columns, panel));
+        CHECK(k->tile(rows, columns, n, sliver, panel, first == 0, out, columns + 2));
+    }
+    int bad = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++) {
+            float acc = 0;
+            for (int64_t d = 0; d < depth; d++)
+                acc = fmaf(a[i * depth + d], b[d * columns + j], acc);
+            bad += !same_bits(out[i * (columns + 2) + j], acc);
+        }
+        bad += out[i * (columns + 2) + columns] != 77;
+    }
+    CHECK_INT(bad, 0);
+    free(left);
+    free(right);
+    free(sliver);
+    free(panel);
+    free(out);
+    free(a);
+    free(b);
+}
+
+static void test_tiles(const hm_reduced_kernels *k)
+{
+    for (int64_t rows = 1; rows <= k->tile_rows; rows++)
+        for (int64_t depth = 1; depth < 30; depth += 4)
+            check_tile(k, rows, 1 + (rows * 5 + depth) % k->tile_columns, depth, 1.0);
+    check_tile(k, k->tile_rows, k->tile_columns, 512, 300.0);
+    /* products that are subnormal in binary32, where a rounding to odd in double has to hold as well */
+    check_tile(k, k->tile_rows, k->tile_columns, 64, 0x1p-24);
+}
+
+/* Sums that meet every case of a fused multiply-add: ties, cancellation, the ends of the range. */
+static void test_hard_sums(const hm_reduced_kernels *k)
+{
+    const double big = 65504, tiny = 0x1p-24;
+    const double factors[][2] = {{big, big}, {tiny, tiny}, {1.0009765625, 1.0009765625}, {-big, tiny}, {1.5, 1.5},
+                                 {0x1p-14, 0x1p-14}, {-1.0009765625, 1.0}, {3, tiny}};
+    for (int a = 0; a < 8; a++)
+        for (int b = 0; b < 8; b++)
+            for (int c = 0; c < 8; c++) {
+                const double left[] = {factors[a][0], factors[b][0], factors[c][0]};
+                const double right[] = {factors[a][1], factors[b][1], factors[c][1]};
+                float sliver[14 * 3], panel[32 * 3];
+                double out = 77;
+                float wanted = 0;
+                CHECK(k->pack_left(&half, 1, 3, left, 3, sliver));
+                CHECK(k->pack_right(&half, 3, 1, right, 1, panel));
+                CHECK(k->tile(1, 1, 3, sliver, panel, true, &out, 1));
+                for (int i = 0; i < 3; i++)
+                    wanted = fmaf((float)left[i], (float)right[i], wanted);
+                CHECK_BITS(out, wanted);
+            }
+}
+
+static void test_infinite_chain_is_told(const hm_reduced_kernels *k)
+{
+    const double huge[] = {0x1p120, 1.0, 1.0};
+    float sliver[14 * 3], panel[32 * 3];
+    double out;
+    CHECK(k->pack_left(&bfloat, 1, 3, huge, 3, sliver));
+    CHECK(k->pack_right(&bfloat, 3, 1, huge, 1, panel));
+    CHECK(!k->tile(1, 1, 3, sliver, panel, true, &out, 1));
+}
+
+int main(void)
+{
+    for (int32_t isa = HMATH_ISA_BASELINE; isa <= HMATH_ISA_NEON; isa++) {
+        const hm_kernels *table = hm_kernels_for(isa);
+        if (!table)
+            continue;
+        printf("%s\n", table->name);
+        const hm_reduced_kernels *k = table->reduced;
+        test_every_number(k, &half, 10, 15, 31u << 10);
+        test_every_number(k, &bfloat, 7, 127, 255u << 7);
+        check_overflow(k, &half, 65520);
+        check_overflow(k, &bfloat, 0x1.ffp127);
+        test_tiles(k);
+        test_hard_sums(k);
+        test_infinite_chain_is_told(k);
+    }
+    return check_report();
+}

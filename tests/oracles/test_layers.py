@@ -1,0 +1,194 @@
+"""Layers against PyTorch in double precision, over random shapes with the degenerate ones included.
+
+Tolerances. Both sides round a few times per element; sums differ by their order. Where nothing but
+selection happens results are equal to the bit. Elsewhere: |got - right| <= tol * (scale of the terms that were
+added), with `scale` computed by the same operation on magnitudes where terms can cancel.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from hmath import deeplearning_layers as layers
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+EPSILON = 2.0**-52
+CASES = 200
+
+
+def cases(seed: int, count: int = CASES) -> list[random.Random]:
+    return [random.Random(f"{seed}:{i}") for i in range(count)]
+
+
+def normal(rng: random.Random, *shape: int, scale: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(rng.getrandbits(63)).standard_normal(shape) * scale
+
+
+def close(got: np.ndarray, right: np.ndarray, tolerance: float, scale: np.ndarray | float = 1.0) -> None:
+    right = np.asarray(right)
+    assert got.shape == right.shape
+    bound = tolerance * (np.abs(right) + scale)
+    worst = np.abs(got - right) - bound
+    assert (worst <= 0).all(), (np.abs(got - right) / np.maximum(np.abs(right) + scale, 1e-300)).max()
+
+
+# ---------------------------------------------------------------- dense
+
+
+@pytest.mark.parametrize("rng", cases(1), ids=lambda r: "")
+def test_dense(rng: random.Random) -> None:
+    lead = [rng.choice([0, 1, 1, 2, 5, 17]) for _ in range(rng.randint(0, 3))]
+    features, outputs = rng.choice([0, 1, 2, 7, 8, 33, 200]), rng.choice([0, 1, 3, 8, 24, 65])
+    x, w, b = normal(rng, *lead, features), normal(rng, outputs, features), normal(rng, outputs)
+    right = F.linear(torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(b)).numpy()
+    scale = np.abs(x) @ np.abs(w).T + np.abs(b)
+    close(layers.dense(x, w, b), right, (features + 2) * EPSILON, scale)
+
+
+# ---------------------------------------------------------------- pooling
+
+
+def spatial_case(rng: random.Random) -> tuple[np.ndarray, int]:
+    axes = rng.randint(1, 3)
+    most = {1: 40, 2: 14, 3: 7}[axes]
+    extents = [rng.choice([1, 2, rng.randint(1, most)]) for _ in range(axes)]
+    return normal(rng, rng.choice([0, 1, 2, 3]), rng.choice([1, 1, 2, 5]), *extents), axes
+
+
+MAX = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
+AVERAGE = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
+ADAPTIVE_MAX = {1: F.adaptive_max_pool1d, 2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}
+ADAPTIVE_AVERAGE = {1: F.adaptive_avg_pool1d, 2: F.adaptive_avg_pool2d, 3: F.adaptive_avg_pool3d}
+
+
+@pytest.mark.parametrize("rng", cases(2, 400), ids=lambda r: "")
+def test_pooling(rng: random.Random) -> None:
+    x, axes = spatial_case(rng)
+    kernel, stride, padding = [], [], []
+    for extent in x.shape[2:]:
+        k = rng.randint(1, extent + 2)
+        p = rng.randint(0, k // 2)  # PyTorch refuses more
+        if extent + 2 * p < k:
+            k = extent + 2 * p
+            p = min(p, k // 2)
+        kernel.append(k)
+        padding.append(p)
+        stride.append(rng.choice([1, 1, 2, 3, k, k + 1, 11]))
+    if any(e + 2 * p < k for e, k, p in zip(x.shape[2:], kernel, padding, strict=True)):
+        return
+    t = torch.from_numpy(x)
+    got = layers.pooling(layers.MaxPool, kernel, stride, padding, x)
+    if x.size:
+        assert np.array_equal(got, MAX[axes](t, kernel, stride, padding).numpy())
+        if axes == 3 and any(k > e for k, e in zip(kernel, x.shape[2:], strict=True)):
+            return  # PyTorch refuses these averages
+        right = AVERAGE[axes](t, kernel, stride, padding, count_include_pad=False).numpy()
+        cells = math.prod(kernel)
+        close(layers.pooling(layers.AveragePool, kernel, stride, padding, x), right, cells * EPSILON, 1.0)
+
+
+@pytest.mark.parametrize("rng", cases(3, 300), ids=lambda r: "")
+def test_adaptive_pooling(rng: random.Random) -> None:
+    x, axes = spatial_case(rng)
+    shape = [rng.choice([1, extent, rng.randint(1, extent + 3)]) for extent in x.shape[2:]]
+    t = torch.from_numpy(x)
+    if x.size == 0:
+        assert layers.adaptive_pooling(layers.MaxPool, shape, x).shape == (*x.shape[:2], *shape)
+        return
+    assert np.array_equal(
+        layers.adaptive_pooling(layers.MaxPool, shape, x), ADAPTIVE_MAX[axes](t, shape).numpy()
+    )
+    close(
+        layers.adaptive_pooling(layers.AveragePool, shape, x),
+        ADAPTIVE_AVERAGE[axes](t, shape).numpy(),
+        math.prod(x.shape[2:]) * EPSILON,
+        1.0,
+    )
+
+
+@pytest.mark.parametrize("rng", cases(4), ids=lambda r: "")
+def test_global_pooling(rng: random.Random) -> None:
+    x, _ = spatial_case(rng)
+    axes = tuple(range(2, x.ndim))
+    if x.size == 0:
+        assert layers.global_pooling(layers.MaxPool, x).shape == x.shape[:2]
+        return
+    assert np.array_equal(layers.global_pooling(layers.MaxPool, x), x.max(axes))
+    close(layers.global_pooling(layers.AveragePool, x), x.mean(axes), 100 * EPSILON, 1.0)
+
+
+# ---------------------------------------------------------------- normalisation
+
+
+@pytest.mark.parametrize("rng", cases(5), ids=lambda r: "")
+def test_layer_and_rms_norm(rng: random.Random) -> None:
+    shape = [rng.choice([1, 2, 3, 8, 31, 70]) for _ in range(rng.randint(1, 4))]
+    axes = rng.randint(1, len(shape))
+    epsilon = 10.0 ** rng.uniform(-12, 0)
+    x = normal(rng, *shape, scale=10.0 ** rng.randint(-3, 3)) + rng.choice([0.0, 0.0, 5.0])
+    t = torch.from_numpy(x)
+    # A deviation of the size of the mean's own rounding is all that can be lost.
+    scale = EPSILON * np.abs(x).max() * 4 / math.sqrt(epsilon + 1e-300)
+    right = F.layer_norm(t, shape[-axes:], eps=epsilon).numpy()
+    close(layers.layer_norm(axes, epsilon, x), right, 64 * EPSILON, 1.0 + scale / EPSILON / 64)
+    right = F.rms_norm(t, shape[-axes:], eps=epsilon).numpy()
+    close(layers.rms_norm(axes, epsilon, x), right, 32 * EPSILON)
+
+
+@pytest.mark.parametrize("rng", cases(6), ids=lambda r: "")
+def test_instance_and_group_norm(rng: random.Random) -> None:
+    groups, each = rng.choice([1, 2, 3]), rng.choice([1, 2, 4])
+    extents = [rng.choice([1, 2, 5, 12]) for _ in range(rng.randint(0, 3))]
+    x = normal(rng, rng.choice([1, 2, 5]), groups * each, *extents)
+    t = torch.from_numpy(x)
+    epsilon = 1e-5
+    if each * math.prod(extents) > 1 or x.shape[0] > 1:
+        right = t.reshape(x.shape[0], groups, -1)
+        right = (right - right.mean(2, keepdim=True)) / torch.sqrt(
+            right.var(2, keepdim=True, unbiased=False) + epsilon
+        )
+        close(layers.group_norm(groups, epsilon, x), right.reshape(x.shape).numpy(), 1e-12, 1.0)
+    if extents and math.prod(extents) > 1:
+        close(layers.instance_norm(epsilon, x), F.instance_norm(t, eps=epsilon).numpy(), 1e-12, 1.0)
+
+
+@pytest.mark.parametrize("rng", cases(7), ids=lambda r: "")
+def test_batch_norm(rng: random.Random) -> None:
+    channels = rng.choice([1, 2, 3, 9])
+    extents = [rng.choice([1, 2, 5, 12]) for _ in range(rng.randint(0, 3))]
+    x = normal(rng, rng.choice([1, 2, 5, 9]), channels, *extents, scale=3.0) + 1.0
+    if x.size == channels:
+        return  # PyTorch refuses one value a channel
+    momentum, epsilon = rng.choice([0.0, 1.0, rng.random()]), 10.0 ** rng.uniform(-8, 0)
+    gamma, beta, mean = (normal(rng, channels) for _ in range(3))
+    variance = normal(rng, channels) ** 2
+    state = layers.BatchNormState(mean, variance, 3)
+    for training in (True, False):
+        m, v = torch.from_numpy(mean.copy()), torch.from_numpy(variance.copy())
+        right = F.batch_norm(
+            torch.from_numpy(x), m, v, torch.from_numpy(gamma), torch.from_numpy(beta),
+            training, momentum, epsilon,
+        ).numpy()  # fmt: skip
+        mode = layers.Training.TRAINING if training else layers.Inference
+        got, after = layers.batch_norm(mode, momentum, epsilon, gamma, beta, state, x)
+        close(got, right, 1e-12, 10.0 / math.sqrt(epsilon) if not training else 10.0)
+        close(np.array(after.running_mean), m.numpy(), 16 * EPSILON, 1.0)
+        close(np.array(after.running_variance), v.numpy(), 64 * EPSILON, 10.0)
+        assert after.batches_seen == 3 + training
+
+
+@pytest.mark.parametrize("rng", cases(8, 100), ids=lambda r: "")
+def test_weight_norm(rng: random.Random) -> None:
+    shape = [rng.choice([1, 2, 3, 8, 31]) for _ in range(rng.randint(1, 4))]
+    axis = rng.randrange(len(shape))
+    v, g = normal(rng, *shape), normal(rng, shape[axis])
+    right = torch._weight_norm(
+        torch.from_numpy(v), torch.from_numpy(g).reshape([-1 if i == axis else 1 for i in range(len(shape))]), axis
+    )
+    close(layers.weight_norm(axis, g, v), right.numpy(), 32 * EPSILON)
