@@ -321,6 +321,44 @@ HMATH_CALL hmath_neural_layers_dense(hmath_context *ctx, const hmath_value *inpu
                                      const hmath_value *weights, const hmath_value *bias,
                                      hmath_value **out);
 
+/* ---- convolution: input [N, Cin, spatial...] of rank 3 to 5 ---- */
+
+/**
+ * Cross-correlation with zero padding, in groups. Output extent
+ * floor((in + 2*padding - dilation*(kernel-1) - 1)/stride) + 1. Each element is one chain of fused
+ * multiply-adds over (input channel of its group, kernel axes row-major) from +0, then the bias; padding
+ * is no term.
+ * @param options  ConvOptions
+ * @param input    Tensor
+ * @param weights  Tensor [Cout, Cin/groups, kernel...]
+ * @param bias     [Double] of length Cout
+ * @param out      Tensor [N, Cout, output extents...]
+ * MathErrors: DomainError (a field: "options.stride" ...), DimensionMismatch (ranks, lengths, channels, an
+ * output extent below 1), EmptyInput (images or kernels without an element), NonFinite, Overflow
+ */
+HMATH_CALL hmath_neural_layers_convolution(hmath_context *ctx, const hmath_value *options,
+                                           const hmath_value *input, const hmath_value *weights,
+                                           const hmath_value *bias, hmath_value **out);
+
+/** The same with groups = Cin, whatever options says; weights [Cin*multiplier, 1, kernel...]. */
+HMATH_CALL hmath_neural_layers_depthwise_convolution(hmath_context *ctx, const hmath_value *options,
+                                                     const hmath_value *input,
+                                                     const hmath_value *weights,
+                                                     const hmath_value *bias, hmath_value **out);
+
+/**
+ * The adjoint of convolution, plus a bias. Output extent
+ * (in-1)*stride - 2*padding + dilation*(kernel-1) + output_padding + 1. Each element is one chain over
+ * (input channel of its group, kernel axes row-major).
+ * @param output_padding  [Int], one entry a spatial axis, 0 <= entry < stride
+ * @param weights         Tensor [Cin, Cout/groups, kernel...]
+ * MathErrors: as for convolution; DomainError where output_padding >= stride
+ */
+HMATH_CALL hmath_neural_layers_transposed_convolution(
+    hmath_context *ctx, const hmath_value *output_padding, const hmath_value *options,
+    const hmath_value *input, const hmath_value *weights, const hmath_value *bias,
+    hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

@@ -469,6 +469,98 @@ def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
     )
 
 
+# ---------------------------------------------------------------- convolution
+
+
+def convolution(options: ConvOptions, input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
+    """Cross-correlation in one to three dimensions, in groups, with zero padding.
+
+    Output extent ⌊(in + 2·padding - dilation·(kernel - 1) - 1)/stride⌋ + 1. Each element is one chain of
+    fused multiply-adds over (input channel of its group, kernel axes row-major), then the bias; padding
+    is no term.
+
+    Args:
+        options: stride, dilation ≥ 1 and padding ≥ 0, one entry a spatial axis; groups ≥ 1, a divisor of
+            both channel counts.
+        input: ``[N, Cin, spatial...]`` with one to three spatial axes.
+        weights: ``[Cout, Cin/groups, kernel...]``.
+        bias: Cout numbers.
+
+    Raises:
+        DomainError: a field of `options`; `argument` says which, ``options.stride`` for example.
+        DimensionMismatch: ranks, channels, lengths, an output extent below 1.
+        EmptyInput: images or kernels without an element.
+        NonFinite, Overflow: an element, a chain.
+
+    >>> with tensor.tensor([1, 1, 4], [1, 2, 3, 4]) as x, tensor.tensor([1, 1, 2], [1, 10]) as w:
+    ...     convolution(ConvOptions([1], [1], [1], 1), x, w, [0.5]).values
+    [10.5, 21.5, 32.5, 43.5, 4.5]
+    """
+    return like(
+        call(
+            "hmath_neural_layers_convolution",
+            record(options, ConvOptions, "options"),
+            tensor_argument(input, "input"),
+            tensor_argument(weights, "weights"),
+            doubles(bias, "bias"),
+        ),
+        input,
+    )
+
+
+def depthwise_convolution(options: ConvOptions, input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
+    """:func:`convolution` with as many groups as input channels; ``options.groups`` is ignored.
+
+    `weights` is ``[Cin·multiplier, 1, kernel...]``: the outputs of one channel stand together.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_depthwise_convolution",
+            record(options, ConvOptions, "options"),
+            tensor_argument(input, "input"),
+            tensor_argument(weights, "weights"),
+            doubles(bias, "bias"),
+        ),
+        input,
+    )
+
+
+def transposed_convolution(
+    output_padding: Integers,
+    options: ConvOptions,
+    input: ArrayT,
+    weights: TensorLike,
+    bias: Doubles,
+) -> ArrayT:
+    """The adjoint of :func:`convolution`, plus a bias: each input pixel adds a kernel to the output.
+
+    Output extent (in - 1)·stride - 2·padding + dilation·(kernel - 1) + output_padding + 1. Each element
+    is one chain over (input channel of its group, kernel axes row-major).
+
+    Args:
+        output_padding: one entry a spatial axis, 0 ≤ entry < stride: rows at the far end.
+        options: as for :func:`convolution`; padding crops the output.
+        input: ``[N, Cin, spatial...]``.
+        weights: ``[Cin, Cout/groups, kernel...]``.
+        bias: Cout numbers.
+
+    Raises:
+        DomainError: an entry of `output_padding` or of `options`.
+        DimensionMismatch, EmptyInput, NonFinite, Overflow: as for :func:`convolution`.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_transposed_convolution",
+            integers(output_padding, "output_padding"),
+            record(options, ConvOptions, "options"),
+            tensor_argument(input, "input"),
+            tensor_argument(weights, "weights"),
+            doubles(bias, "bias"),
+        ),
+        input,
+    )
+
+
 # ---------------------------------------------------------------- pooling
 
 

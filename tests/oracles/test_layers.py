@@ -1,8 +1,8 @@
 """Layers against PyTorch in double precision, over random shapes with the degenerate ones included.
 
 Tolerances. Both sides round a few times per element; sums differ by their order. Where nothing but
-selection happens results are equal to the bit. Elsewhere: |got - right| <= tol * (scale of the terms that were
-added), with `scale` computed by the same operation on magnitudes where terms can cancel.
+selection happens results are equal to the bit. Elsewhere: |got - right| <= tol * (scale of the terms that
+were added), with `scale` computed by the same operation on magnitudes where terms can cancel.
 """
 
 from __future__ import annotations
@@ -49,6 +49,78 @@ def test_dense(rng: random.Random) -> None:
     right = F.linear(torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(b)).numpy()
     scale = np.abs(x) @ np.abs(w).T + np.abs(b)
     close(layers.dense(x, w, b), right, (features + 2) * EPSILON, scale)
+
+
+# ---------------------------------------------------------------- convolution
+
+CONVOLUTION = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
+
+
+def convolution_case(rng: random.Random) -> tuple[int, list[int], list[int], list[int], list[int], list[int]]:
+    axes = rng.randint(1, 3)
+    most = {1: 30, 2: 11, 3: 6}[axes]
+    extents = [rng.choice([1, 2, rng.randint(1, most)]) for _ in range(axes)]
+    kernel = [rng.choice([1, 2, 3, e, rng.randint(1, 5)]) for e in extents]
+    stride = [rng.choice([1, 1, 2, 3, k, 7]) for k in kernel]
+    dilation = [rng.choice([1, 1, 2, 3]) for _ in extents]
+    padding = [rng.choice([0, 0, 1, 2, k - 1, k + 2]) for k in kernel]
+    return axes, extents, kernel, stride, padding, dilation
+
+
+@pytest.mark.parametrize("rng", cases(10, 400), ids=lambda r: "")
+def test_convolution(rng: random.Random) -> None:
+    axes, extents, kernel, stride, padding, dilation = convolution_case(rng)
+    extents = [
+        max(e, d * (k - 1) + 1 - 2 * p) for e, d, k, p in zip(extents, dilation, kernel, padding, strict=True)
+    ]
+    groups, each, per = rng.choice([1, 1, 2, 3]), rng.choice([1, 2, 4]), rng.choice([1, 2, 5])
+    x = normal(rng, rng.choice([1, 1, 2, 5]), groups * each, *extents)
+    w, b = normal(rng, groups * per, each, *kernel), normal(rng, groups * per)
+    options = layers.ConvOptions(stride, padding, dilation, groups)
+
+    def torch_side(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return CONVOLUTION[axes](
+            torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(b), stride, padding, dilation, groups
+        ).numpy()
+
+    scale = torch_side(np.abs(x), np.abs(w), np.abs(b))
+    tolerance = (each * math.prod(kernel) + 2) * EPSILON
+    close(layers.convolution(options, x, w, b), torch_side(x, w, b), tolerance, scale)
+    if each == 1:
+        ignored = layers.ConvOptions(stride, padding, dilation, 12345)
+        assert np.array_equal(
+            layers.depthwise_convolution(ignored, x, w, b), layers.convolution(options, x, w, b)
+        )
+    # An image alone gives the bits it gives in the batch.
+    whole = layers.convolution(options, x, w, b)
+    assert np.array_equal(layers.convolution(options, x[-1:], w, b), whole[-1:])
+
+
+@pytest.mark.parametrize("rng", cases(11, 400), ids=lambda r: "")
+def test_transposed_convolution(rng: random.Random) -> None:
+    axes, extents, kernel, stride, padding, dilation = convolution_case(rng)
+    extra = [rng.choice([0, s - 1, rng.randrange(s)]) for s in stride]
+    padding = [
+        min(p, ((e - 1) * s + d * (k - 1) + o) // 2)
+        for e, k, s, p, d, o in zip(extents, kernel, stride, padding, dilation, extra, strict=True)
+    ]
+    groups, each, per = rng.choice([1, 1, 2, 3]), rng.choice([1, 2, 4]), rng.choice([1, 2, 5])
+    x = normal(rng, rng.choice([1, 1, 2, 5]), groups * each, *extents)
+    w, b = normal(rng, groups * each, per, *kernel), normal(rng, groups * per)
+    options = layers.ConvOptions(stride, padding, dilation, groups)
+
+    def torch_side(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return TRANSPOSED[axes](
+            torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(b),
+            stride, padding, extra, groups, dilation,
+        ).numpy()  # fmt: skip
+
+    scale = torch_side(np.abs(x), np.abs(w), np.abs(b))
+    tolerance = (each * math.prod(kernel) + 2) * EPSILON
+    close(layers.transposed_convolution(extra, options, x, w, b), torch_side(x, w, b), tolerance, scale)
+    whole = layers.transposed_convolution(extra, options, x, w, b)
+    assert np.array_equal(layers.transposed_convolution(extra, options, x[-1:], w, b), whole[-1:])
 
 
 # ---------------------------------------------------------------- pooling
@@ -189,6 +261,8 @@ def test_weight_norm(rng: random.Random) -> None:
     axis = rng.randrange(len(shape))
     v, g = normal(rng, *shape), normal(rng, shape[axis])
     right = torch._weight_norm(
-        torch.from_numpy(v), torch.from_numpy(g).reshape([-1 if i == axis else 1 for i in range(len(shape))]), axis
+        torch.from_numpy(v),
+        torch.from_numpy(g).reshape([-1 if i == axis else 1 for i in range(len(shape))]),
+        axis,
     )
     close(layers.weight_norm(axis, g, v), right.numpy(), 32 * EPSILON)

@@ -18,6 +18,17 @@ hm_status hm_embedding(hm_context *ctx, const hm_tensor *weights, const hm_ints 
 hm_status hm_dense(hm_context *ctx, const hm_tensor *input, const hm_tensor *weights,
                    const hm_doubles *bias, hm_tensor **out);
 
+/* convolution.c */
+hm_status hm_convolution(hm_context *ctx, const hm_conv_options *options, const hm_tensor *input,
+                         const hm_tensor *weights, const hm_doubles *bias, hm_tensor **out);
+hm_status hm_depthwise_convolution(hm_context *ctx, const hm_conv_options *options,
+                                   const hm_tensor *input, const hm_tensor *weights,
+                                   const hm_doubles *bias, hm_tensor **out);
+hm_status hm_transposed_convolution(hm_context *ctx, const hm_ints *output_padding,
+                                    const hm_conv_options *options, const hm_tensor *input,
+                                    const hm_tensor *weights, const hm_doubles *bias,
+                                    hm_tensor **out);
+
 /* norm.c */
 hm_status hm_layer_norm(hm_context *ctx, int64_t axes, double epsilon, const hm_tensor *input,
                         hm_tensor **out);
