@@ -42,6 +42,7 @@ typedef struct hm_reduce_kernels {
     /* Any n. Zeros come out as +0; NaN where an element is not finite; -infinity and 0 of nothing.
      */
     double (*maximum)(const double *x, int64_t n);
+    double (*minimum)(const double *x, int64_t n); /* +infinity of nothing */
     double (*largest_magnitude)(const double *x, int64_t n);
 
     /* Is low <= x[i] <= high for all i? False where one is NaN. */
@@ -61,6 +62,8 @@ typedef struct hm_reduce_kernels {
     void (*column_moments)(const double *x, int64_t rows, int64_t stride, int64_t columns,
                            hm_moments *out); /* rows >= 1 */
     void (*column_maxima)(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                          double *out);
+    void (*column_minima)(const double *x, int64_t rows, int64_t stride, int64_t columns,
                           double *out);
 } hm_reduce_kernels;
 

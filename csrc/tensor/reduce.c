@@ -300,6 +300,12 @@ static void block_maxima(const hm_kernels *k, const double *x, int64_t rows, int
     k->reduce->column_maxima(x, rows, stride, columns, out);
 }
 
+static void block_minima(const hm_kernels *k, const double *x, int64_t rows, int64_t stride,
+                         int64_t columns, double *out)
+{
+    k->reduce->column_minima(x, rows, stride, columns, out);
+}
+
 static void block_moments(const hm_kernels *k, const double *x, int64_t rows, int64_t stride,
                           int64_t columns, double *out)
 {
@@ -327,6 +333,14 @@ static void join_column_maxima(double *left, const double *right, int64_t column
         left[j] = right[j] > left[j] || isnan(right[j]) ? right[j] : left[j];
 }
 
+static void join_column_minima(double *left, const double *right, int64_t columns, double rows_left,
+                               double rows_right)
+{
+    (void)rows_left, (void)rows_right;
+    for (int64_t j = 0; j < columns; j++)
+        left[j] = right[j] < left[j] || isnan(right[j]) ? right[j] : left[j];
+}
+
 static void join_column_moments(double *left, const double *right, int64_t columns,
                                 double rows_left, double rows_right)
 {
@@ -341,6 +355,7 @@ static void join_column_moments(double *left, const double *right, int64_t colum
 
 static const column_kind column_sum = {1, block_sums, join_column_sums};
 static const column_kind column_maximum = {1, block_maxima, join_column_maxima};
+static const column_kind column_minimum = {1, block_minima, join_column_minima};
 static const column_kind column_moment = {2, block_moments, join_column_moments};
 
 /* The same binary counter as reduce_range, over panels of columns <= PANEL. */
@@ -373,7 +388,7 @@ static void reduce_panel(const hm_kernels *k, const column_kind *kind, const dou
     memcpy(out, waiting[0], (size_t)columns * (size_t)kind->parts * sizeof *out);
 }
 
-typedef enum axis_kind { AXIS_SUM, AXIS_MAXIMUM, AXIS_MOMENTS } axis_kind;
+typedef enum axis_kind { AXIS_SUM, AXIS_MAXIMUM, AXIS_MINIMUM, AXIS_MOMENTS } axis_kind;
 
 typedef struct axis_task {
     const hm_kernels *kernels;
@@ -423,11 +438,14 @@ static void reduce_unit(const axis_task *t, int64_t slab, int64_t at, int64_t co
 {
     const double *x = t->x + slab * t->extent * t->inner + at;
     double *out = t->out ? t->out + slab * t->inner + at : NULL;
-    if (t->kind == AXIS_MAXIMUM) {
+    if (t->kind == AXIS_MAXIMUM || t->kind == AXIS_MINIMUM) {
+        const bool largest = t->kind == AXIS_MAXIMUM;
+        const hm_reduce_kernels *k = t->kernels->reduce;
         if (t->inner == 1)
-            *out = t->kernels->reduce->maximum(x, t->extent);
+            *out = largest ? k->maximum(x, t->extent) : k->minimum(x, t->extent);
         else
-            reduce_panel(t->kernels, &column_maximum, x, t->extent, t->inner, columns, out);
+            reduce_panel(t->kernels, largest ? &column_maximum : &column_minimum, x, t->extent,
+                         t->inner, columns, out);
         return;
     }
     double parts[PANEL * MOST_PARTS];
@@ -508,6 +526,14 @@ void hm_axis_maximum(const hm_context *ctx, const double *x, int64_t outer, int6
 {
     axis_task task = {
         .kind = AXIS_MAXIMUM, .x = x, .outer = outer, .extent = extent, .inner = inner, .out = out};
+    run_axis(ctx, &task);
+}
+
+void hm_axis_minimum(const hm_context *ctx, const double *x, int64_t outer, int64_t extent,
+                     int64_t inner, double *out)
+{
+    axis_task task = {
+        .kind = AXIS_MINIMUM, .x = x, .outer = outer, .extent = extent, .inner = inner, .out = out};
     run_axis(ctx, &task);
 }
 

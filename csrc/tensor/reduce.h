@@ -77,11 +77,14 @@ double hm_square_sum_shifted(const hm_context *ctx, const hm_kernels *k, const d
 
 /*
  * Along the middle axis of (outer, extent, inner), on the context's threads: out is (outer, inner).
- * Sums are divided by `divisor`: 1 for a sum, extent for a mean. Maxima need extent >= 1.
+ * Sums are divided by `divisor`: 1 for a sum, extent for a mean. Maxima and minima need
+ * extent >= 1.
  */
 void hm_axis_sum(const hm_context *ctx, const double *x, int64_t outer, int64_t extent,
                  int64_t inner, double divisor, double *out);
 void hm_axis_maximum(const hm_context *ctx, const double *x, int64_t outer, int64_t extent,
+                     int64_t inner, double *out);
+void hm_axis_minimum(const hm_context *ctx, const double *x, int64_t outer, int64_t extent,
                      int64_t inner, double *out);
 
 /* Mean and variance (sum of squared deviations over `divisor`); either may be NULL. extent >= 1. */

@@ -79,9 +79,11 @@ static void check_axis(const hmath_context *ctx, int64_t outer, int64_t extent, 
     const size_t results = (size_t)(outer * inner);
     double *x = numbers(outer * extent * inner, scale), *row = malloc((size_t)extent * sizeof *row);
     double *sum = malloc(results * sizeof *sum), *most = malloc(results * sizeof *most);
+    double *smallest = malloc(results * sizeof *smallest);
     double *mean = malloc(results * sizeof *mean), *variance = malloc(results * sizeof *variance);
     hm_axis_sum(ctx, x, outer, extent, inner, 1.0, sum);
     hm_axis_maximum(ctx, x, outer, extent, inner, most);
+    hm_axis_minimum(ctx, x, outer, extent, inner, smallest);
     hm_axis_moments(ctx, x, outer, extent, inner, (double)extent, mean, variance);
     for (int64_t i = 0; i < outer; i++)
         for (int64_t j = 0; j < inner; j++) {
@@ -92,10 +94,11 @@ static void check_axis(const hmath_context *ctx, int64_t outer, int64_t extent, 
             const hm_moments m = hm_moments_row(k, row, extent, &shift);
             CHECK(same(sum[at], hm_wide_round(hm_sum_row(k, HM_ROW_SUM, row, NULL, extent))));
             CHECK(same(most[at], k->reduce->maximum(row, extent)));
+            CHECK(same(smallest[at], k->reduce->minimum(row, extent)));
             CHECK(same(mean[at], ldexp(m.mean, -shift)));
             CHECK(same(variance[at], ldexp(m.squares / (double)extent, -2 * shift)));
         }
-    free(x), free(row), free(sum), free(most), free(mean), free(variance);
+    free(x), free(row), free(sum), free(most), free(smallest), free(mean), free(variance);
 }
 
 static void test_reduce__along_any_axis(void)

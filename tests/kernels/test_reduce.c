@@ -97,12 +97,14 @@ static void check_block(const hm_reduce_kernels *k, const double *a, const doubl
         CHECK(same(got.mean, right.mean) && same(got.squares, right.squares));
     }
 
-    double most = -INFINITY, magnitude = 0;
+    double most = -INFINITY, least = INFINITY, magnitude = 0;
     for (int64_t i = 0; i < n; i++) {
         most = fmax(most, a[i]);
+        least = fmin(least, a[i]);
         magnitude = fmax(magnitude, fabs(a[i]));
     }
     CHECK(same(k->maximum(a, n), most));
+    CHECK(same(k->minimum(a, n), least));
     CHECK(same(k->largest_magnitude(a, n), magnitude));
     CHECK(k->within(a, n, -magnitude, magnitude));
     if (n > 0 && magnitude > 0)
@@ -136,6 +138,7 @@ static void test_reduce__not_finite(const hm_reduce_kernels *k)
                 CHECK(!isfinite(k->sum(x, n)) && !isfinite(k->absolute_sum(x, n)));
                 CHECK(!isfinite(k->square_sum(x, n)) && !isfinite(k->moments(x, n).squares));
                 CHECK(isnan(k->maximum(x, n)) && isnan(k->largest_magnitude(x, n)));
+                CHECK(isnan(k->minimum(x, n)));
                 CHECK(!k->within(x, n, -1e308, 1e308));
             }
 }
@@ -146,8 +149,11 @@ static void test_reduce__zeros_have_no_sign(const hm_reduce_kernels *k)
         x[i] = i % 3 ? -0.0 : 0.0;
     for (int64_t n = 1; n < 40; n++) {
         CHECK(same(k->maximum(x + 1, n), 0.0) && same(k->sum(x + 1, n), 0.0));
+        CHECK(same(k->minimum(x + 1, n), 0.0));
         double out;
         k->column_maxima(x + 1, 1, 1, 1, &out);
+        CHECK(same(out, 0.0));
+        k->column_minima(x + 1, 1, 1, 1, &out);
         CHECK(same(out, 0.0));
     }
 }
@@ -156,7 +162,7 @@ static void test_reduce__columns(const hm_reduce_kernels *k)
 {
     enum { WIDEST = 70 };
     static double matrix[200 * WIDEST];
-    double sums[WIDEST], squares[WIDEST], maxima[WIDEST];
+    double sums[WIDEST], squares[WIDEST], maxima[WIDEST], minima[WIDEST];
     hm_moments moments[WIDEST];
     uint64_t state = 2;
     for (int i = 0; i < 200 * WIDEST; i++)
@@ -169,14 +175,17 @@ static void test_reduce__columns(const hm_reduce_kernels *k)
             k->column_sums(matrix, rows, stride, columns, sums);
             k->column_square_sums(matrix, rows, stride, columns, squares);
             k->column_maxima(matrix, rows, stride, columns, maxima);
+            k->column_minima(matrix, rows, stride, columns, minima);
             if (rows > 0)
                 k->column_moments(matrix, rows, stride, columns, moments);
             for (int64_t j = 0; j < columns; j++) {
                 const double *column = matrix + j;
-                double most = -INFINITY;
-                for (int64_t i = 0; i < rows; i++)
+                double most = -INFINITY, least = INFINITY;
+                for (int64_t i = 0; i < rows; i++) {
                     most = fmax(most, column[i * stride]);
-                CHECK(same(maxima[j], most));
+                    least = fmin(least, column[i * stride]);
+                }
+                CHECK(same(maxima[j], most) && same(minima[j], least));
                 CHECK(same(sums[j], plain_sum(add, 0, column, column, stride, rows)));
                 CHECK(same(squares[j], plain_sum(add_product, 0, column, column, stride, rows)));
                 if (rows > 0) {

@@ -154,7 +154,14 @@ VEC_INLINE vec itself(vec x) { return x; }
 
 VEC_INLINE vec magnitude(vec x) { return vec_abs(x); }
 
+VEC_INLINE vec negated(vec x) { return -x; }
+
 static double maximum(const double *x, int64_t n) { return largest(itself, -INFINITY, x, n); }
+
+static double minimum(const double *x, int64_t n)
+{
+    return -largest(negated, -INFINITY, x, n) + 0.0;
+}
 
 static double largest_magnitude(const double *x, int64_t n)
 {
@@ -278,19 +285,32 @@ static void column_moments(const double *x, int64_t rows, int64_t stride, int64_
     }
 }
 
-static void column_maxima(const double *x, int64_t rows, int64_t stride, int64_t columns,
-                          double *out)
+/* Largest of map(x) down each column, mapped again: the smallest of all is the largest negated. */
+VEC_INLINE void column_extremes(vec (*map)(vec), const double *x, int64_t rows, int64_t stride,
+                                int64_t columns, double *out)
 {
     for (int64_t at = 0; at < columns; at += VEC_WIDTH) {
         const size_t count = lanes_before(columns, at);
         vec most = vec_of(-INFINITY), spoiled = vec_of(0.0);
         for (int64_t i = 0; i < rows; i++) {
             const vec v = vec_load_partial(x + i * stride + at, count);
-            most = vec_max(v, most);
+            most = vec_max(map(v), most);
             spoiled = vec_fma(v, vec_of(0.0), spoiled);
         }
-        vec_store_partial(out + at, count, most + 0.0 + spoiled);
+        vec_store_partial(out + at, count, map(most) + 0.0 + spoiled);
     }
+}
+
+static void column_maxima(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                          double *out)
+{
+    column_extremes(itself, x, rows, stride, columns, out);
+}
+
+static void column_minima(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                          double *out)
+{
+    column_extremes(negated, x, rows, stride, columns, out);
 }
 
 extern const hm_reduce_kernels HM_K(reduce);
@@ -303,6 +323,7 @@ const hm_reduce_kernels HM_K(reduce) = {
     .residual = residual,
     .moments = moments,
     .maximum = maximum,
+    .minimum = minimum,
     .largest_magnitude = largest_magnitude,
     .within = within,
     .either = either,
@@ -310,4 +331,5 @@ const hm_reduce_kernels HM_K(reduce) = {
     .column_square_sums = column_square_sums,
     .column_moments = column_moments,
     .column_maxima = column_maxima,
+    .column_minima = column_minima,
 };
