@@ -263,6 +263,15 @@ HMATH_CALL hmath_tensor_negate(hmath_context *ctx, const hmath_value *input, hma
 /** |x|, exact. */
 HMATH_CALL hmath_tensor_absolute(hmath_context *ctx, const hmath_value *input, hmath_value **out);
 
+/** -1, 0 or 1; a zero keeps its sign. */
+HMATH_CALL hmath_tensor_sign(hmath_context *ctx, const hmath_value *input, hmath_value **out);
+
+/** x * x. HMATH_CHECKED: Overflow. */
+HMATH_CALL hmath_tensor_square(hmath_context *ctx, const hmath_value *input, hmath_value **out);
+
+/** 1 / x. HMATH_CHECKED: DomainError (x is 0), Overflow (x is subnormal and too small). */
+HMATH_CALL hmath_tensor_reciprocal(hmath_context *ctx, const hmath_value *input, hmath_value **out);
+
 /** The square root, correctly rounded; -0 of -0. HMATH_CHECKED: DomainError (x < 0). */
 HMATH_CALL hmath_tensor_sqrt(hmath_context *ctx, const hmath_value *input, hmath_value **out);
 
@@ -282,11 +291,18 @@ HMATH_CALL hmath_tensor_log1p(hmath_context *ctx, const hmath_value *input, hmat
 HMATH_CALL hmath_tensor_sin(hmath_context *ctx, const hmath_value *input, hmath_value **out);
 HMATH_CALL hmath_tensor_cos(hmath_context *ctx, const hmath_value *input, hmath_value **out);
 
+/** The tangent of x radians, to 2 ulp for every finite x; no double is near enough to a pole to overflow. */
+HMATH_CALL hmath_tensor_tan(hmath_context *ctx, const hmath_value *input, hmath_value **out);
+
 /** The hyperbolic tangent, to 1.5 ulp. */
 HMATH_CALL hmath_tensor_tanh(hmath_context *ctx, const hmath_value *input, hmath_value **out);
 
 /** 1 / (1 + e^-x), to 1 ulp, also where it is subnormal. */
 HMATH_CALL hmath_tensor_sigmoid(hmath_context *ctx, const hmath_value *input, hmath_value **out);
+
+/** log sigmoid(x) = -softplus(-x), and softplus(x) = log(1 + e^x), both to 4 ulp, without overflow. */
+HMATH_CALL hmath_tensor_log_sigmoid(hmath_context *ctx, const hmath_value *input, hmath_value **out);
+HMATH_CALL hmath_tensor_softplus(hmath_context *ctx, const hmath_value *input, hmath_value **out);
 
 /** The error function, to 1 ulp, and 1 - erf(x) without cancellation, to 1.5 ulp. */
 HMATH_CALL hmath_tensor_erf(hmath_context *ctx, const hmath_value *input, hmath_value **out);
