@@ -15,6 +15,19 @@ typedef struct loan {
 
 static void loan_returned(void *user) { ((loan *)user)->held = 0; }
 
+/* The shape of a lent tensor; `own` is room for it. */
+static const int64_t *shape_of(const bridge_argument *a, int64_t own[2], int32_t *rank)
+{
+    if (a->form == BRIDGE_TENSOR) {
+        *rank = (int32_t)a->length;
+        return a->shape;
+    }
+    own[0] = a->length;
+    own[1] = a->columns;
+    *rank = a->form == BRIDGE_MATRIX ? 2 : 1;
+    return own;
+}
+
 /*
  * A tensor over the caller's memory, without a copy; what it costs is that nothing may keep the
  * tensor beyond the call, since Python may change or free the memory. bridge_call notices where
@@ -23,8 +36,13 @@ static void loan_returned(void *user) { ((loan *)user)->held = 0; }
 static hmath_status lend_tensor(hmath_context *ctx, const bridge_argument *a, loan *lent,
                                 hmath_value **out)
 {
-    hmath_status st = hmath_tensor_adopt(ctx, (int32_t)a->length, a->shape, (double *)a->data,
-                                         loan_returned, lent, out);
+    int64_t own[2];
+    int32_t rank;
+    const int64_t *shape = shape_of(a, own, &rank);
+    if (!lent)
+        return hmath_tensor_create(ctx, rank, shape, a->data, out);
+    hmath_status st =
+        hmath_tensor_adopt(ctx, rank, shape, (double *)a->data, loan_returned, lent, out);
     lent->held = st == HMATH_OK;
     return st;
 }
@@ -47,9 +65,9 @@ static hmath_status make(hmath_context *ctx, const bridge_argument *a, loan *len
     case BRIDGE_DOUBLE_ROWS: return hmath_rows_from_doubles(ctx, a->data, length, columns, out);
     case BRIDGE_INT_ROWS: return hmath_rows_from_ints(ctx, a->data, length, columns, out);
     case BRIDGE_BOOL_ROWS: return hmath_rows_from_bools(ctx, a->data, length, columns, out);
-    case BRIDGE_TENSOR:
-        return lent ? lend_tensor(ctx, a, lent, out)
-                    : hmath_tensor_create(ctx, (int32_t)a->length, a->shape, a->data, out);
+    case BRIDGE_VECTOR:
+    case BRIDGE_MATRIX:
+    case BRIDGE_TENSOR: return lend_tensor(ctx, a, lent, out);
     default: return HMATH_BAD_ARGUMENT;
     }
 }
@@ -168,8 +186,21 @@ hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shap
         if (shape[i] < 0 || __builtin_mul_overflow(size, shape[i], &size))
             return NULL;
     hmath_value *made = NULL;
-    return size == count && hmath_tensor_create(ctx, rank, shape, values, &made) == HMATH_OK ? made
-                                                                                             : NULL;
+    const hmath_status st = !values         ? hmath_tensor_zeros(ctx, rank, shape, &made)
+                            : size == count ? hmath_tensor_create(ctx, rank, shape, values, &made)
+                                            : HMATH_BAD_ARGUMENT;
+    return st == HMATH_OK ? made : NULL;
+}
+
+hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
+                          const double *bias, size_t count)
+{
+    hmath_value *list = NULL, *result = NULL;
+    if (hmath_list_from_doubles(ctx, bias, count, &list) == HMATH_OK &&
+        hmath_neural_layers_dense(ctx, input, weights, list, &result) != HMATH_OK)
+        result = NULL;
+    hmath_release(list);
+    return result;
 }
 
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result)

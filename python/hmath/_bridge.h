@@ -24,7 +24,9 @@ enum {
     BRIDGE_INT_ROWS = 10,
     BRIDGE_BOOL_ROWS = 11,
     BRIDGE_TENSOR = 12, /* data: doubles, row-major, lent for the call; length: rank; shape */
-    BRIDGE_INT8S = 13,  /* in results only */
+    BRIDGE_VECTOR = 13, /* data: length doubles, a tensor of rank 1, lent for the call */
+    BRIDGE_MATRIX = 14, /* data: length x columns doubles, a tensor of rank 2, lent for the call */
+    BRIDGE_INT8S = 15,  /* in results only */
     BRIDGE_MAX_ARGUMENTS = 8
 };
 
@@ -69,9 +71,13 @@ double bridge_call_double(hmath_context *ctx, bridge_function function,
 double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value,
                           double x);
 
+/* layers.dense of two tensors and a bias of `count` numbers; NULL as for bridge_tensor. */
+hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
+                          const double *bias, size_t count);
+
 /*
- * A Tensor Double of `count` values, or NULL where the shape does not ask for as many or anything
- * else is wrong: then the longer way finds out what.
+ * A Tensor Double of `count` values (of zeros where values is NULL), or NULL where the shape does
+ * not ask for as many or anything else is wrong: then the longer way finds out what.
  */
 hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape,
                            const double *values, int64_t count);

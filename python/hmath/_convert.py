@@ -35,6 +35,8 @@ _DOUBLE_ROWS = lib.BRIDGE_DOUBLE_ROWS
 _INT_ROWS = lib.BRIDGE_INT_ROWS
 _BOOL_ROWS = lib.BRIDGE_BOOL_ROWS
 _TENSOR = lib.BRIDGE_TENSOR
+_VECTOR = lib.BRIDGE_VECTOR
+_MATRIX = lib.BRIDGE_MATRIX
 
 _NULL = ffi.NULL
 _new = ffi.new
@@ -266,9 +268,7 @@ def _rows(
 
 def _as_list(argument: Argument) -> Argument:
     """A row lent as a tensor of rank 1, as a list: rows are lists."""
-    if argument[0] == _TENSOR and argument[3] == 1:
-        return (_DOUBLES, 0.0, argument[2], argument[5][0])
-    return argument
+    return (_DOUBLES, *argument[1:]) if argument[0] == _VECTOR else argument
 
 
 # ---------------------------------------------------------------- lists of handles
@@ -301,20 +301,12 @@ def _handles(handles: list[Any]) -> Argument:
 
 def tensor(x: Any, argument: str) -> Argument:
     """A Tensor, or a NumPy array of float64, lent for the call. Lists and scalars are refused."""
-    try:
-        handle = x._handle
-    except AttributeError:
-        pass
-    else:
-        if handle is None:
-            raise closed(argument)
-        if x.KIND != _TENSOR_DOUBLE:
-            raise type_mismatch(argument, "Tensor Double", x)
-        return (_VALUE, 0.0, handle)
     numpy_array = _numpy_array(x)
-    if numpy_array is None or numpy_array.dtype.char != "d":
+    if numpy_array is not None and numpy_array.dtype.char == "d":
+        return _lend_numpy(numpy_array)
+    if numpy_array is not None or not hasattr(x, "_handle"):
         raise type_mismatch(argument, "Tensor Double", x)
-    return _lend_numpy(numpy_array)
+    return _tensor_value(x, argument, "Tensor Double")
 
 
 def int_list(x: Any, argument: str) -> list[int]:
@@ -360,8 +352,8 @@ def numpy_floats(x: Any, argument: str) -> Any:
 
 
 def plain_integers(x: Any) -> bool:
-    """A list of plain ints, all of 64 bits: cffi takes it as it is."""
-    return type(x) is list and set(map(type, x)) <= _INTEGERS and all(map(_fits, x))
+    """A list of plain ints: cffi takes it as it is, or raises OverflowError."""
+    return type(x) is list and set(map(type, x)) <= _INTEGERS
 
 
 def plain_numbers(x: Any) -> bool:
@@ -378,13 +370,13 @@ def _fits(x: int) -> bool:
 
 def _lend(x: Any, argument: str, expected: str) -> Argument | None:
     """An object that holds doubles in one piece of memory; None where it is no such object."""
-    if hasattr(x, "_handle"):
-        return _tensor_value(x, argument, expected)
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
         if numpy_array.dtype.char != "d":
             raise type_mismatch(argument, expected, x)
         return _lend_numpy(numpy_array)
+    if hasattr(x, "_handle"):
+        return _tensor_value(x, argument, expected)
     if isinstance(x, (array, memoryview)):
         view = memoryview(x)
         if view.format != "d" or view.shape is None:
@@ -401,15 +393,21 @@ def _lend_numpy(x: Any) -> Argument:
 
 
 def _tensor_argument(data: Any, shape: tuple[int, ...]) -> Argument:
+    if len(shape) == 2:
+        return (_MATRIX, 0.0, data, *shape)
+    if len(shape) == 1:
+        return (_VECTOR, 0.0, data, shape[0])
     return (_TENSOR, 0.0, data, len(shape), 0, _new(_INT_ARRAY, shape))
 
 
 def _numpy_array(x: Any) -> Any:
     """x where it is a NumPy array, else None. A masked array has elements that are none."""
     numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(x, numpy.ndarray) or hasattr(x, "mask"):
+    if numpy is None:
         return None
-    return x
+    if type(x) is numpy.ndarray:
+        return x
+    return x if isinstance(x, numpy.ndarray) and not hasattr(x, "mask") else None
 
 
 def _is_numpy_bool(x: Any) -> bool:

@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 _gc = ffi.gc
 _release = lib.hmath_release
+_TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
 
 
 # ---------------------------------------------------------------- owners
@@ -132,11 +133,11 @@ def like(result: CData, data: Any) -> Any:
     A Tensor gives a Tensor, a NumPy array an array, an ``array.array`` another one, any other sequence a
     list. So does a Tensor result of an argument that may be an array.
     """
-    value = _gc(result.value, _release)
-    if result.kind != lib.HMATH_KIND_TENSOR_DOUBLE:
-        return _read(result, value)
+    if result.kind != _TENSOR_DOUBLE:
+        return _read(result, _gc(result.value, _release))
     if isinstance(data, Owner):
-        return adopt(_OWNERS[lib.HMATH_KIND_TENSOR_DOUBLE], value)
+        return wrap(_OWNERS[_TENSOR_DOUBLE], result.value)
+    value = _gc(result.value, _release)
     if isinstance(data, array):
         return array("d", elements(value))
     if isinstance(data, memoryview):
@@ -160,10 +161,9 @@ def numpy_array(value: CData, writable: bool = False) -> Any:
     import numpy
 
     bytes_of, typecode = _memory(value)
-    if bytes_of is None:
-        return numpy.empty(shape_of(value), typecode)
-    result = numpy.frombuffer(bytes_of, typecode).reshape(shape_of(value))
-    result.flags.writeable = writable
+    result = numpy.ndarray(shape_of(value), typecode, bytes_of)
+    if not writable:
+        result.flags.writeable = False
     return result
 
 
@@ -182,4 +182,4 @@ def _memory(value: CData) -> tuple[Any, Any]:
     if not size:
         return None, typecode
     # The destructor is never asked to free anything: its closure is what keeps the value.
-    return ffi.buffer(_gc(ffi.cast("char *", data), lambda _: value), size), typecode
+    return ffi.buffer(_gc(data, lambda _: value), size), typecode

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._call import Argument, CData, call
-from ._convert import double, doubles, integer, integers
+from ._call import Argument, CData, call, context
+from ._convert import double, doubles, integer, integers, plain_numbers
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
 from ._hmath import lib
-from ._owner import Owner
+from ._owner import Owner, wrap
 from ._record import Record, record, record_result
 from ._result import items, like, owner, owns, plain
 from ._selector import Selector, selector
@@ -458,6 +458,11 @@ def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
     ...     dense(x, weights, [1]).values
     [12.0]
     """
+    if type(input) is type(weights) is TensorDouble and plain_numbers(bias):
+        # The common case in one call; where it fails, the way below finds out why.
+        x, w = input._handle, weights._handle
+        if x and w and (made := lib.bridge_dense(context(), x, w, bias, len(bias))):
+            return wrap(TensorDouble, made)
     return like(
         call(
             "hmath_neural_layers_dense",

@@ -404,11 +404,8 @@ def tensor(shape: Integers, values: Doubles) -> TensorDouble:
     Raises DomainError (a negative extent), DimensionMismatch (another number of values; more than eight
     axes), MemoryError.
     """
-    if _convert.plain_integers(shape) and _convert.plain_numbers(values):
-        # The common case in one call; where it fails, the way below finds out why.
-        made = lib.bridge_tensor(context(), len(shape), shape, values, len(values))
-        if made:
-            return wrap(TensorDouble, made)
+    if _convert.plain_numbers(values) and (made := _made(shape, values, len(values))) is not None:
+        return made
     extents, data = _convert.int_list(shape, "shape"), _convert.double_data(values, "values")
     _check_count(extents, len(data))
     return adopt(TensorDouble, invoke(lib.hmath_tensor_create, len(extents), extents, data))
@@ -427,8 +424,21 @@ def tensor_float(shape: Integers, values: Doubles) -> TensorFloat:
 
 def zeros(shape: Integers) -> TensorDouble:
     """A tensor of zeros."""
+    if (made := _made(shape, ffi.NULL, 0)) is not None:
+        return made
     extents = _convert.int_list(shape, "shape")
     return adopt(TensorDouble, invoke(lib.hmath_tensor_zeros, len(extents), extents))
+
+
+def _made(shape: Any, values: Any, count: int) -> TensorDouble | None:
+    """The common case in one call; where it does not succeed, the longer way finds out why."""
+    if not _convert.plain_integers(shape):
+        return None
+    try:
+        made = lib.bridge_tensor(context(), len(shape), shape, values, count)
+    except OverflowError:  # an extent beyond 64 bits
+        return None
+    return wrap(TensorDouble, made) if made else None
 
 
 def full(shape: Integers, value: float) -> TensorDouble:
