@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ._call import call, call_double, check, context
 from ._convert import boolean, double, doubles, integer, maybe, tensor, value
@@ -18,13 +18,15 @@ from ._owner import Owner, wrap
 from ._record import Record, record, record_result
 from ._result import handle, items, like, owner, owns, plain
 from ._selector import Selector, selector
-from ._typing import ArrayT, Doubles, TensorLike
 from .tensor import TensorDouble
 
+if TYPE_CHECKING:
+    from ._typing import ArrayT, Doubles, TensorLike
+
 __all__ = [
-    "Asymmetric",
     "BF16",
     "FP16",
+    "Asymmetric",
     "LossScaler",
     "Precision",
     "Quantization",
@@ -202,17 +204,13 @@ def dequantize(quantized: QuantizedTensor) -> TensorDouble:
 
     :raises Overflow: where that is no finite double, as can be for data near the largest double
     """
-    result = call(
-        "hmath_neural_precision_dequantize", value(quantized, "quantized", "QuantizedTensor")
-    )
+    result = call("hmath_neural_precision_dequantize", value(quantized, "quantized", "QuantizedTensor"))
     return owner(TensorDouble, result)
 
 
 def quantized_values(quantized: QuantizedTensor) -> list[int]:
     """The integers, row-major."""
-    result = call(
-        "hmath_neural_precision_quantized_values", value(quantized, "quantized", "QuantizedTensor")
-    )
+    result = call("hmath_neural_precision_quantized_values", value(quantized, "quantized", "QuantizedTensor"))
     return plain(result, list[int])
 
 
@@ -358,9 +356,7 @@ def scale_loss(state: LossScaler, loss: float) -> float:
 @overload
 def unscale_gradients(state: LossScaler, gradients: ArrayT) -> tuple[bool, ArrayT]: ...
 @overload
-def unscale_gradients(
-    state: LossScaler, gradients: Sequence[float]
-) -> tuple[bool, list[float]]: ...
+def unscale_gradients(state: LossScaler, gradients: Sequence[float]) -> tuple[bool, list[float]]: ...
 def unscale_gradients(state: LossScaler, gradients: Any) -> Any:
     """``(True, gradients / scale)``, or ``(False, [])`` where a gradient or a quotient is not finite.
 
