@@ -25,13 +25,15 @@ typedef struct hm_conv_run {
 } hm_conv_run;
 
 /*
- * rows x pixels of result. left (i, k), the weights: as for the contraction, in slivers cut by
- * hm_contract_sliver, packed (left_panel > 0) or left[i * left_row + k].
+ * rows x pixels of result. left (i, k), the weights: packed as for the contraction in slivers cut
+ * by hm_contract_sliver (left_panel > 0), or in place, left[i * left_row + left_offset[k]].
  */
 typedef struct hm_conv_block {
     int64_t rows, depth;
     const double *left;
     int64_t left_panel, left_row;
+    const int64_t
+        *left_offset; /* read where not packed; so for one or two rows, which are fastest so */
     const double *source;
     const int64_t *offset; /* depth of them */
     const hm_conv_run *run;
@@ -57,10 +59,25 @@ typedef struct hm_conv_weights_block {
     bool first, last; /* start from +0, not from out; add +0 and look whether all is finite */
 } hm_conv_weights_block;
 
+/*
+ * One channel by a 3 x 3 kernel: result (y, x) is the chain over (ky, kx) row-major of weights[3*ky
+ * + kx] times source[(y + ky) * source_row + x + kx * tap]. Rows may run either way, so may taps;
+ * width >= lanes.
+ */
+typedef struct hm_conv_plane {
+    int64_t rows, width;
+    const double *source;
+    int64_t source_row, tap;
+    const double *weights, *bias; /* bias one number, or NULL */
+    double *out;                  /* (y, x) at out[y * out_row + x] */
+    int64_t out_row;
+} hm_conv_plane;
+
 typedef struct hm_conv_kernels {
     int32_t lanes; /* pixels of a run */
     /* False where a result is infinite or NaN. */
     bool (*block)(const hm_conv_block *block);
+    bool (*plane)(const hm_conv_plane *plane);
     bool (*weights)(const hm_conv_weights_block *block);
 } hm_conv_kernels;
 

@@ -42,6 +42,18 @@ static bool is_pointwise(const hm_conv *c)
     return true;
 }
 
+/* Has the kernels' plane: one channel, 3 x 3 taps side by side, rows of at least a vector of
+ * results. */
+static bool is_plane(const hm_conv *c, int64_t channels, const int64_t result[HM_CONV_AXES],
+                     int64_t lanes)
+{
+    bool plain = channels == 1 && c->kernel[0] == 1 && c->stride[0] == 1 && result[0] == 1 &&
+                 result[2] >= lanes;
+    for (int a = 1; a < HM_CONV_AXES; a++)
+        plain &= c->kernel[a] == 3 && c->stride[a] == 1 && c->dilation[a] == 1;
+    return plain && c->padding[0] == 0;
+}
+
 static hm_status pointwise(hm_context *ctx, const hm_conv *c, bool adjoint, const double *source,
                            const double *weights, const double *bias, double *out, bool *finite)
 {
@@ -78,7 +90,7 @@ hm_status hm_convolve(hm_context *ctx, const hm_conv *c, const double *input, co
         return pointwise(ctx, c, false, input, weights, bias, output, finite);
 
     const int64_t channels = c->in_channels / c->groups, depth = channels * product(c->kernel);
-    hm_grid all = {.depth = depth};
+    hm_grid all = {.depth = depth, .in_order = true};
     hm_correlation job = {
         .kernels = hm_context_kernels(ctx),
         .units = c->batch * c->groups,
@@ -105,14 +117,18 @@ hm_status hm_convolve(hm_context *ctx, const hm_conv *c, const double *input, co
     if (!hm_padded_measure(&job.padded))
         return hm_fail_memory(ctx);
 
-    int64_t *offset = NULL;
-    hm_status st = hm_scratch_create(ctx, (size_t)depth, sizeof *offset, &offset);
+    int64_t *tables = NULL;
+    hm_status st = hm_scratch_create(ctx, 2 * (size_t)depth, sizeof *tables, &tables);
     if (st != HMATH_OK)
         return st;
-    forward_offsets(c, &job.padded, channels, offset);
-    all.offset = offset;
+    forward_offsets(c, &job.padded, channels, tables);
+    for (int64_t k = 0; k < depth; k++)
+        tables[depth + k] = k;
+    all.offset = tables;
+    all.weight = tables + depth;
+    job.plane_direction = is_plane(c, channels, c->output, job.kernels->conv->lanes);
     st = hm_correlate(ctx, &job, finite);
-    hm_scratch_release(ctx, offset);
+    hm_scratch_release(ctx, tables);
     return st;
 }
 
@@ -254,6 +270,7 @@ hm_status hm_convolve_adjoint(hm_context *ctx, const hm_conv *c, const double *o
         st = hm_scratch_create(ctx, (size_t)job.grid_count, sizeof *job.grids, &job.grids);
     if (st == HMATH_OK) {
         adjoint_grids(c, &job, tables, tables + links);
+        job.plane_direction = -is_plane(c, channels, c->input, job.kernels->conv->lanes);
         st = hm_correlate(ctx, &job, finite);
     }
     hm_scratch_release(ctx, job.grids);

@@ -32,7 +32,7 @@ typedef struct weights_job {
     int64_t image, images, flight;
     double *copy;
     /* sharing */
-    int64_t lanes, slices, lane_doubles;
+    int64_t lanes, row_slices, column_slices, slice_columns, lane_doubles;
     double *lane;
     atomic_llong next;
     atomic_bool infinite;
@@ -75,20 +75,22 @@ static void gather_block(const weights_job *job, int64_t p, int64_t depth, int64
     }
 }
 
-/* All pixels in flight, for a slice of the rows. */
+/* All pixels in flight, for a slice of the rows and of the columns. */
 static void multiply_slice(weights_job *job, double *panel, int64_t slice)
 {
-    const int64_t width = job->kernels->contract->tile_columns;
-    const int64_t row = job->rows * slice / job->slices,
-                  end = job->rows * (slice + 1) / job->slices;
-    const int64_t depth = job->images * job->pixels, panel_step = DEPTH * width;
+    const int64_t width = job->kernels->contract->tile_columns, panel_step = DEPTH * width;
+    const int64_t r = slice % job->row_slices, begin = slice / job->row_slices * job->slice_columns;
+    const int64_t row = job->rows * r / job->row_slices;
+    const int64_t row_end = job->rows * (r + 1) / job->row_slices;
+    const int64_t end = hm_least(begin + job->slice_columns, job->columns);
+    const int64_t depth = job->images * job->pixels;
     int64_t offset[DEPTH];
     bool finite = true;
-    for (int64_t j = 0; j < job->columns; j += COLUMNS)
+    for (int64_t j = begin; j < end; j += COLUMNS)
         for (int64_t p = 0; p < depth; p += DEPTH) {
             hm_conv_weights_block b = {
-                .rows = end - row,
-                .columns = hm_least(COLUMNS, job->columns - j),
+                .rows = row_end - row,
+                .columns = hm_least(COLUMNS, end - j),
                 .depth = hm_least(DEPTH, depth - p),
                 .source = job->copy,
                 .row_offset = job->row_offset + row,
@@ -111,7 +113,7 @@ static void multiply_lane(void *task, int64_t index)
 {
     weights_job *job = task;
     int64_t slice;
-    while ((slice = atomic_fetch_add(&job->next, 1)) < job->slices)
+    while ((slice = atomic_fetch_add(&job->next, 1)) < job->row_slices * job->column_slices)
         multiply_slice(job, job->lane + index * job->lane_doubles, slice);
 }
 
@@ -149,6 +151,24 @@ static void fill_tables(const weights_job *job, int64_t *row_offset, int64_t *pi
                 *pixel_offset++ = (z * axis[1].extent + y) * axis[2].extent + x;
 }
 
+/*
+ * Columns first, as each slice packs the cotangents of its own; a slice of fewer than LEAST_COLUMNS
+ * would read more of the input than it computes.
+ */
+static void cut(weights_job *job, int64_t threads)
+{
+    enum { LEAST_COLUMNS = 16 };
+    const int64_t height = job->kernels->contract->tile_rows,
+                  wanted = threads == 1 ? 1 : 2 * threads;
+    const int64_t most_slices = hm_ceiling(job->columns, LEAST_COLUMNS);
+    job->column_slices = hm_least(wanted, most_slices);
+    job->slice_columns = hm_round_up(hm_ceiling(job->columns, job->column_slices), height);
+    job->column_slices = hm_ceiling(job->columns, job->slice_columns);
+    job->row_slices =
+        hm_least(hm_ceiling(wanted, job->column_slices), hm_ceiling(job->rows, height));
+    job->lanes = hm_least(threads, job->column_slices * job->row_slices);
+}
+
 static hm_status run(hm_context *ctx, weights_job *job)
 {
     const hm_conv *c = job->conv;
@@ -157,11 +177,8 @@ static hm_status run(hm_context *ctx, weights_job *job)
         (double)job->rows * (double)job->columns * (double)job->pixels * (double)c->batch;
     const int64_t threads = work < SERIAL ? 1 : hm_context_threads(ctx);
     job->flight = hm_least(c->batch, hm_ceiling(DEPTH, job->pixels));
-    job->slices = threads == 1 ? 1
-                               : hm_least(2 * threads,
-                                          hm_ceiling(job->rows, job->kernels->contract->tile_rows));
-    job->lanes = hm_least(threads, job->slices);
-    job->lane_doubles = DEPTH * hm_ceiling(hm_least(COLUMNS, job->columns), width) * width + LINE;
+    cut(job, threads);
+    job->lane_doubles = DEPTH * hm_round_up(hm_least(COLUMNS, job->slice_columns), width) + LINE;
     const int64_t copy = hm_ceiling(job->flight * job->channels * job->padded.channel, LINE) * LINE;
     int64_t *tables = NULL;
     hm_status st =

@@ -11,6 +11,7 @@
 enum {
     BAND = 768,            /* runs of pixels whose table a thread holds at a time */
     PANEL = 32768,         /* doubles of packed weights that share L2 with a window of the source */
+    WINDOW = 65536,        /* doubles of the source beside them */
     FEW_RUNS = 48,         /* results of an image for which weights are read in place, unpacked */
     FEW_ROWS = 2,          /* the kernels' wide tiles want them unpacked too */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
@@ -110,19 +111,13 @@ static workplace workplace_of(const hm_correlation *job, int64_t index)
     return l;
 }
 
-/* Slivers of weights as the kernels want them: packed, or by rows where there are few. */
+/* Slivers of weights as the kernels want them packed. */
 static void pack_weights(const hm_correlation *job, const hm_grid *g, int64_t rows,
                          const double *weights, double *panel)
 {
     const int64_t height = job->kernels->contract->tile_rows;
-    if (!g->weight) {
+    if (g->in_order) {
         job->kernels->contract->pack_left(rows, g->depth, weights, job->weight_row, 1, panel);
-        return;
-    }
-    if (rows <= FEW_ROWS) {
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t k = 0; k < g->depth; k++)
-                panel[i * g->depth + k] = weights[g->weight[k] + i * job->weight_row];
         return;
     }
     const int64_t slivers = hm_ceiling(rows, height);
@@ -168,14 +163,14 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         .out_row = job->result_plane,
         .bias = job->bias ? job->bias + group * job->rows + row : NULL,
     };
-    if (!g->weight && (g->runs < FEW_RUNS || rows <= FEW_ROWS || g->depth * height > PANEL)) {
+    if (g->runs < FEW_RUNS || rows <= FEW_ROWS || g->depth * height > PANEL) {
         b.left = weights;
         b.left_row = job->weight_row;
+        b.left_offset = g->weight;
     } else {
         pack_weights(job, g, rows, weights, lane->panel);
         b.left = lane->panel;
-        b.left_row = g->depth;
-        b.left_panel = rows <= FEW_ROWS ? 0 : g->depth * height;
+        b.left_panel = g->depth * height;
     }
     bool finite = true;
     for (int64_t begin = first; begin < last; begin += BAND) {
@@ -197,6 +192,30 @@ static void copy_channel(const hm_correlation *job, int64_t unit, int64_t channe
                    copy + channel * job->padded.channel);
 }
 
+/* A unit of one channel and a 3 x 3 kernel, from the top, or in the adjoint, from the bottom. */
+static void multiply_plane(hm_correlation *job, const double *copy, int64_t unit)
+{
+    const hm_grid_axis *y = &job->grids->axis[1], *x = &job->grids->axis[2];
+    const int64_t width = job->padded.axis[2].extent, direction = job->plane_direction;
+    const int64_t first = direction > 0 ? 0 : y->count - 1, group = unit % job->groups;
+    const double *source = job->padded.in_place ? job->source + unit * job->source_plane : copy;
+    for (int64_t row = 0; row < job->rows; row++) {
+        const hm_conv_plane plane = {
+            .rows = y->count,
+            .width = x->count,
+            .source = source + (y->source + first) * width + x->source + job->grids->offset[0],
+            .source_row = direction * width,
+            .tap = direction,
+            .weights = job->weights + group * job->weight_group + row * job->weight_row,
+            .bias = job->bias ? job->bias + group * job->rows + row : NULL,
+            .out = job->out + (unit * job->rows + row) * job->result_plane + first * x->count,
+            .out_row = direction * x->count,
+        };
+        if (!job->kernels->conv->plane(&plane))
+            atomic_store_explicit(&job->infinite, true, memory_order_relaxed);
+    }
+}
+
 /* ---- many units: a lane takes them one by one, each with a copy of its own ---- */
 
 static void private_lane(void *task, int64_t index)
@@ -210,9 +229,14 @@ static void private_lane(void *task, int64_t index)
             if (!job->padded.in_place)
                 for (int64_t c = 0; c < job->channels; c++)
                     copy_channel(job, unit, c, lane.copy);
-            for (int64_t g = 0; g < job->grid_count; g++)
-                for (int64_t panel = 0; panel < job->panels; panel++)
-                    multiply(job, &lane, unit, &job->grids[g], 0, panel);
+            if (job->plane_direction) {
+                multiply_plane(job, lane.copy, unit);
+                continue;
+            }
+            for (int64_t band = 0; band < job->bands; band++)
+                for (int64_t g = 0; g < job->grid_count; g++)
+                    for (int64_t panel = 0; panel < job->panels; panel++)
+                        multiply(job, &lane, unit, &job->grids[g], band, panel);
         }
 }
 
@@ -275,8 +299,13 @@ static void cut(hm_correlation *job, int64_t threads)
     } else {
         job->lanes = hm_least(threads, job->units);
     }
-    job->slivers_a_panel = hm_least(job->slivers_a_panel, slivers);
     job->panels = hm_ceiling(slivers, job->slivers_a_panel);
+    job->slivers_a_panel = hm_ceiling(slivers, job->panels);
+    job->panels = hm_ceiling(slivers, job->slivers_a_panel);
+    /* A source that is read more than once: in bands of what stays in L2 meanwhile. */
+    const int64_t source = job->channels * job->padded.channel;
+    if (!job->shared && job->panels * job->grid_count > 1)
+        job->bands = hm_most(1, hm_least(source / WINDOW, runs / FEW_RUNS));
     job->panel_doubles = job->slivers_a_panel * height * depth;
     job->shared_copy = 0;
     job->scratch_lane =

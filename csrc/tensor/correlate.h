@@ -21,7 +21,8 @@ typedef struct hm_grid {
     hm_grid_axis axis[HM_CONV_AXES];
     int64_t depth;         /* links of a chain */
     const int64_t *offset; /* of a link's operand in the source, from what the pixel reads */
-    const int64_t *weight; /* of its weight, from the row's first; NULL: 0, 1, 2, ... */
+    const int64_t *weight; /* of its weight in a row of weights */
+    bool in_order;         /* weight is 0, 1, 2, ... */
     /* chosen by hm_correlate: vectors of pixels, by rows or across their ends */
     bool flat;
     int64_t runs_a_line, runs;
@@ -39,6 +40,8 @@ typedef struct hm_correlation {
     double *out;
     hm_grid *grids;
     int64_t grid_count;
+    int64_t
+        plane_direction; /* 1: each unit is a 3 x 3 kernel on one channel; -1: backwards; else 0 */
 
     /* how hm_correlate shares it out */
     int64_t lanes; /* threads, at most */

@@ -285,6 +285,19 @@ static void test_conv__depthwise(void)
     }
 }
 
+/* The path of its own that 3 x 3 kernels on single channels have, at every width from its least on.
+ */
+static void test_conv__planes(void)
+{
+    for (int64_t width = 1; width < 76; width += width < 36 ? 1 : 3) {
+        const int64_t groups = pick(3, 9), padding = pick(0, 2);
+        hm_conv c = plain(pick(1, 3), groups, groups, groups * pick(1, 2));
+        set_axis(&c, 1, pick(1, 9), 3, 1, padding, 1);
+        set_axis(&c, 2, width, 3, 1, padding, 1);
+        check_conv(c);
+    }
+}
+
 /* Packed weights, several panels and bands, several images in flight, strides beyond the kernel. */
 static void test_conv__larger(void)
 {
@@ -359,8 +372,8 @@ static void test_conv__zeros(void)
  */
 static void test_conv__overflow(void)
 {
-    for (int64_t width = 4; width < 14; width++) {
-        hm_conv c = plain(1, 1, 2, 5);
+    for (int64_t width = 4; width < 24; width++) {
+        hm_conv c = width % 2 ? plain(1, 1, 2, 5) : plain(4, 2, 2, 2);
         set_axis(&c, 1, 6, 3, 1, 0, 1);
         set_axis(&c, 2, width, 3, 1, 0, 1);
         problem p = make_problem(c);
@@ -399,6 +412,7 @@ int main(void)
     RUN(test_conv__three_axes);
     RUN(test_conv__pointwise);
     RUN(test_conv__depthwise);
+    RUN(test_conv__planes);
     RUN(test_conv__larger);
     RUN(test_conv__huge_stride);
     RUN(test_conv__nothing);

@@ -42,15 +42,17 @@ VEC_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors
     const hm_conv_block *const b = job->block;
     vec acc[TILE_ROWS][MOST_VECTORS];
     const double *source[MOST_VECTORS];
+    /* Results go to `rows` planes, all out of L2: fetch their lines while the chains run. */
     UNROLL (i, 0, rows) {
         UNROLL (j, 0, vectors) {
             acc[i][j] = vec_of(0.0);
+            __builtin_prefetch(job->out + i * b->out_row + job->run[j].destination, 1);
         }
     }
     UNROLL (j, 0, vectors) {
         source[j] = b->source + job->run[j].source;
     }
-    const int64_t left_row = packed ? 1 : b->left_row, left_step = packed ? TILE_ROWS : 1;
+    const int64_t left_row = packed ? 1 : b->left_row;
     const double *left[3] = {job->left, job->left + 3 * left_row, job->left + 6 * left_row};
     for (int64_t k = 0; k < b->depth; k++) {
         const int64_t offset = b->offset[k];
@@ -58,15 +60,17 @@ VEC_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors
         UNROLL (j, 0, vectors) {
             x[j] = vec_load(source[j] + offset);
         }
+        const int64_t from = packed ? 0 : b->left_offset[k];
         UNROLL (i, 0, rows) {
-            const vec a = vec_broadcast(left[i / 3] + i % 3 * left_row);
+            const vec a = vec_broadcast(left[i / 3] + from + i % 3 * left_row);
             UNROLL (j, 0, vectors) {
                 acc[i][j] = vec_fma(a, x[j], acc[i][j]);
             }
         }
-        UNROLL (i, 0, 3) {
-            left[i] += left_step;
-        }
+        if (packed)
+            UNROLL (i, 0, 3) {
+                left[i] += TILE_ROWS;
+            }
     }
     vec poison = vec_of(0.0); /* 0 * x is NaN for infinities and NaN, and stays it */
     UNROLL (i, 0, rows) {
@@ -95,9 +99,9 @@ typedef bool conv_function(const conv_job *job);
     }
 
 #define CONV_TILES(rows) \
-    CONV_TILE(conv_strided_##rows##_1, rows, 1, false) \
-    CONV_TILE(conv_strided_##rows##_2, rows, 2, false) \
-    CONV_TILE(conv_strided_##rows##_3, rows, 3, false) \
+    CONV_TILE(conv_placed_##rows##_1, rows, 1, false) \
+    CONV_TILE(conv_placed_##rows##_2, rows, 2, false) \
+    CONV_TILE(conv_placed_##rows##_3, rows, 3, false) \
     CONV_TILE(conv_packed_##rows##_1, rows, 1, true) \
     CONV_TILE(conv_packed_##rows##_2, rows, 2, true) \
     CONV_TILE(conv_packed_##rows##_3, rows, 3, true)
@@ -133,7 +137,7 @@ CONV_TILES(8)
 #endif
 
 /* [packed][rows - 1][vectors - 1] */
-static conv_function *const conv_tiles[2][TILE_ROWS][TILE_VECTORS] = {CONV_ROWS(strided),
+static conv_function *const conv_tiles[2][TILE_ROWS][TILE_VECTORS] = {CONV_ROWS(placed),
                                                                       CONV_ROWS(packed)};
 
 static bool block(const hm_conv_block *b)
@@ -168,6 +172,67 @@ static bool block(const hm_conv_block *b)
     return finite;
 }
 
+/* ---- one channel, 3 x 3 ---- */
+
+enum { STRIP_VECTORS = TILE_ROWS == 8 ? 4 : 1 };
+
+/*
+ * A strip of columns from top to bottom. Each source row is read once for the three result rows it
+ * belongs to, whose chains stand at different ky: the oldest ends with it, the youngest begins.
+ */
+VEC_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vectors)
+{
+    vec weight[9], oldest[STRIP_VECTORS], middle[STRIP_VECTORS], poison = vec_of(0.0);
+    UNROLL (k, 0, 9) {
+        weight[k] = vec_broadcast(p->weights + k);
+    }
+    UNROLL (j, 0, vectors) {
+        oldest[j] = middle[j] = vec_of(0.0);
+    }
+    const vec bias = p->bias ? vec_broadcast(p->bias) : vec_of(0.0);
+    const double *source = p->source + x;
+    double *out = p->out + x - 2 * p->out_row; /* the chains of rows -2 and -1 end unseen */
+    for (int64_t y = 0; y < p->rows + 2; y++, source += p->source_row, out += p->out_row)
+        UNROLL (j, 0, vectors) {
+            vec youngest = vec_of(0.0);
+            UNROLL (k, 0, 3) {
+                const vec v = vec_load(source + j * VEC_WIDTH + k * p->tap);
+                oldest[j] = vec_fma(weight[6 + k], v, oldest[j]);
+                middle[j] = vec_fma(weight[3 + k], v, middle[j]);
+                youngest = vec_fma(weight[k], v, youngest);
+            }
+            if (y >= 2) {
+                const vec result = oldest[j] + bias + vec_of(0.0);
+                poison = vec_fma(result, vec_of(0.0), poison);
+                vec_store(out + j * VEC_WIDTH, result);
+            }
+            oldest[j] = middle[j];
+            middle[j] = youngest;
+        }
+    return !vec_mask_any(vec_is_nan(poison));
+}
+
+static __attribute__((noinline)) bool wide_strip(const hm_conv_plane *p, int64_t x)
+{
+    return strip(p, x, STRIP_VECTORS);
+}
+
+static __attribute__((noinline)) bool narrow_strip(const hm_conv_plane *p, int64_t x)
+{
+    return strip(p, x, 1);
+}
+
+static bool plane(const hm_conv_plane *p)
+{
+    bool finite = true;
+    int64_t x = 0;
+    for (; x + STRIP_VECTORS * VEC_WIDTH <= p->width; x += STRIP_VECTORS * VEC_WIDTH)
+        finite &= wide_strip(p, x);
+    for (; x < p->width; x += VEC_WIDTH) /* the last one goes back over pixels already done */
+        finite &= narrow_strip(p, x + VEC_WIDTH <= p->width ? x : p->width - VEC_WIDTH);
+    return finite;
+}
+
 /* ---- gradient of the weights ---- */
 
 typedef struct weights_job {
@@ -183,15 +248,34 @@ VEC_INLINE int64_t turned_columns(const weights_job *job, const int vectors)
     return job->columns < vectors * VEC_WIDTH ? job->columns : vectors * VEC_WIDTH;
 }
 
-/* The tile from and to where its result lies turned, by way of memory in L1. */
+/* Whole blocks turn in registers. */
+VEC_INLINE bool turns_whole(const weights_job *job, const int rows, const int vectors)
+{
+    return rows % VEC_WIDTH == 0 && job->columns >= vectors * VEC_WIDTH;
+}
+
+/* The tile from and to where its result lies turned: column after column. */
 VEC_INLINE void load_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
                             const weights_job *job)
 {
+    const int64_t step = job->block->out_column;
+    if (turns_whole(job, rows, vectors)) {
+        UNROLL (j, 0, vectors) {
+            UNROLL (i, 0, rows / VEC_WIDTH) {
+                vec turned[VEC_WIDTH];
+                transpose_load(job->out + j * VEC_WIDTH * step + i * VEC_WIDTH, step, turned);
+                UNROLL (c, 0, VEC_WIDTH) {
+                    acc[i * VEC_WIDTH + c][j] = turned[c];
+                }
+            }
+        }
+        return;
+    }
     double lane[TILE_ROWS][TILE_COLUMNS] = {{0}};
     const int64_t columns = turned_columns(job, vectors);
     for (int64_t j = 0; j < columns; j++)
         for (int i = 0; i < rows; i++)
-            lane[i][j] = job->out[j * job->block->out_column + i];
+            lane[i][j] = job->out[j * step + i];
     UNROLL (i, 0, rows) {
         UNROLL (j, 0, vectors) {
             acc[i][j] = vec_load(lane[i] + j * VEC_WIDTH);
@@ -202,16 +286,29 @@ VEC_INLINE void load_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, co
 VEC_INLINE void store_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
                              const weights_job *job)
 {
+    const int64_t step = job->block->out_column;
     double lane[TILE_ROWS][TILE_COLUMNS];
     UNROLL (i, 0, rows) {
         UNROLL (j, 0, vectors) {
             vec_store(lane[i] + j * VEC_WIDTH, acc[i][j]);
         }
     }
+    if (turns_whole(job, rows, vectors)) {
+        UNROLL (j, 0, vectors) {
+            UNROLL (i, 0, rows / VEC_WIDTH) {
+                vec turned[VEC_WIDTH];
+                transpose_load(lane[i * VEC_WIDTH] + j * VEC_WIDTH, TILE_COLUMNS, turned);
+                UNROLL (c, 0, VEC_WIDTH) {
+                    vec_store(job->out + (j * VEC_WIDTH + c) * step + i * VEC_WIDTH, turned[c]);
+                }
+            }
+        }
+        return;
+    }
     const int64_t columns = turned_columns(job, vectors);
     for (int64_t j = 0; j < columns; j++)
         for (int i = 0; i < rows; i++)
-            job->out[j * job->block->out_column + i] = lane[i][j];
+            job->out[j * step + i] = lane[i][j];
 }
 
 VEC_INLINE bool weights_tile(const weights_job *job, const int rows, const int vectors)
@@ -315,4 +412,5 @@ static bool weights(const hm_conv_weights_block *b)
     return finite;
 }
 
-const hm_conv_kernels HM_K(conv) = {.lanes = VEC_WIDTH, .block = block, .weights = weights};
+const hm_conv_kernels HM_K(conv) = {
+    .lanes = VEC_WIDTH, .block = block, .plane = plane, .weights = weights};
