@@ -12,6 +12,312 @@ extern "C" {
 
 /* ================================================================ Core */
 
+/*
+ * A [Double] argument is a list of doubles; a rank-1 Double tensor (161) serves as well. A [[Double]]
+ * is a list of equally long lists, or a rank-2 Double tensor. Results that are lists come in the
+ * container of the argument named with them.
+ *
+ * Statuses, unless said otherwise: HMATH_OK, HMATH_BAD_ARGUMENT (a null handle or context),
+ * HMATH_NO_MEMORY, HMATH_BUSY, and HMATH_CHECKED with the MathErrors listed; in every function also
+ * TypeMismatch, where an argument is of another kind. The first failure in this order is the one
+ * reported: kinds; parameters; ranks and lengths; emptiness; elements, argument by argument; the
+ * result. Every NaN and infinity in an argument is NonFinite. Nothing is written to *out on failure.
+ */
+
+/* ---- selectors: never validated here; the operations that use one check its parameter ---- */
+
+/**
+ * Activation (274). s is the logistic function, Phi and phi the normal distribution's; f and f':
+ *
+ *     Sigmoid      s(x)                              s(x) (1 - s(x))
+ *     Tanh         tanh x                            1 - tanh^2 x
+ *     ReLU         max(0, x)                         1 for x > 0, else 0
+ *     SELU         l ELU_a(x)                        l for x > 0, else l a e^x
+ *                  l = 1.0507009873554805, a = 1.6732632423543772 (Klambauer et al. 2017)
+ *     GELU         x Phi(x), exact, no fit           Phi(x) + x phi(x)
+ *     SiLU         x s(x)                            s(x) (1 + x (1 - s(x)))
+ *     Mish         x tanh(ln(1 + e^x))               analytic (Misra 2019)
+ *     Softplus     ln(1 + e^x)                       s(x)
+ *     Softsign     x / (1 + |x|)                     1 / (1 + |x|)^2
+ *     HardSigmoid  clamp(x/6 + 1/2, 0, 1)            1/6 on (-3, 3), else 0
+ *     HardSwish    x HardSigmoid(x)                  0 for x <= -3, 1 for x >= 3, else x/3 + 1/2
+ */
+HMATH_CALL hmath_neural_core_sigmoid_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_tanh_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_relu_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_selu_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_gelu_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_silu_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_mish_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_softplus_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_softsign_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_hard_sigmoid_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_hard_swish_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * Activations with a parameter: x for x > 0, else parameter*x (LeakyReLU, PReLU) or
+ * parameter*(e^x - 1) (ELU). At 0 the derivative is the left one.
+ * @param parameter  Double; used with a finite slope, an ELU alpha above 0
+ */
+HMATH_CALL hmath_neural_core_leaky_relu_create(hmath_context *ctx, const hmath_value *parameter,
+                                               hmath_value **out);
+HMATH_CALL hmath_neural_core_prelu_create(hmath_context *ctx, const hmath_value *parameter,
+                                          hmath_value **out);
+HMATH_CALL hmath_neural_core_elu_create(hmath_context *ctx, const hmath_value *parameter,
+                                        hmath_value **out);
+
+/** Reduction (276): add the elementwise losses, or divide that by how many there are. */
+HMATH_CALL hmath_neural_core_sum_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_mean_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * Loss (275) of a target t and a prediction p, e = p - t; the derivative is with respect to p:
+ *
+ *     MeanSquaredError         e^2                             2e
+ *     MeanAbsoluteError        |e|                             sign e, 0 at 0
+ *     BinaryCrossEntropy       -t ln p - (1-t) ln(1-p)         -t/p + (1-t)/(1-p)     t, p in [0, 1]
+ *     CategoricalCrossEntropy  -t ln p                         -t/p                   t, p in [0, 1]
+ *     NegativeLogLikelihood    -t p, p a log-probability       -t                     t in [0, 1], p <= 0
+ *     KLDivergence             t ln(t/p)                       -t/p                   t, p in [0, 1]
+ *     CosineLoss               1 - cos(t, p) of the vectors    of that                neither is zero
+ *
+ * A term whose coefficient is 0 is 0, in the derivative too; a positive coefficient on an impossible
+ * event (p = 0, or p = 1 where 1 - t > 0) is a DomainError. CategoricalCrossEntropy with Mean divides by
+ * the number of elements, not of rows. CosineLoss is one number; both reductions leave it alone.
+ */
+HMATH_CALL hmath_neural_core_mean_squared_error_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_mean_absolute_error_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_binary_cross_entropy_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_categorical_cross_entropy_create(hmath_context *ctx,
+                                                              hmath_value **out);
+HMATH_CALL hmath_neural_core_negative_log_likelihood_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_kl_divergence_create(hmath_context *ctx, hmath_value **out);
+HMATH_CALL hmath_neural_core_cosine_loss_create(hmath_context *ctx, hmath_value **out);
+
+/**
+ * Losses with a parameter:
+ *
+ *     Huber(d)     |e| <= d: e^2/2, else d(|e| - d/2)        e, else d sign e          d > 0
+ *     SmoothL1(b)  |e| < b: e^2/(2b), else |e| - b/2         e/b, else sign e          b > 0
+ *     Hinge(m)     max(0, m - t p)                           -t where m - t p > 0      m >= 0, t = -1 or 1
+ *
+ * @param parameter  Double
+ */
+HMATH_CALL hmath_neural_core_huber_create(hmath_context *ctx, const hmath_value *parameter,
+                                          hmath_value **out);
+HMATH_CALL hmath_neural_core_smooth_l1_create(hmath_context *ctx, const hmath_value *parameter,
+                                              hmath_value **out);
+HMATH_CALL hmath_neural_core_hinge_create(hmath_context *ctx, const hmath_value *parameter,
+                                          hmath_value **out);
+
+/* ---- activations ---- */
+
+/**
+ * The activation of a number, or of every element of a tensor; error at most 4 ulp.
+ * @param method  Activation
+ * @param value   Double, or a Double tensor of any shape
+ * @param out     Double, or a tensor of that shape
+ * MathErrors: NonFinite (method.parameter, value), DomainError (method.parameter: ELU not above 0),
+ * Overflow
+ */
+HMATH_CALL hmath_neural_core_activation(hmath_context *ctx, const hmath_value *method,
+                                        const hmath_value *value, hmath_value **out);
+
+/** Its analytic first derivative, kinks as in the table above. Arguments, result and errors likewise. */
+HMATH_CALL hmath_neural_core_activation_derivative(hmath_context *ctx, const hmath_value *method,
+                                                   const hmath_value *value, hmath_value **out);
+
+/**
+ * values_i * s(gate_i) (Dauphin et al. 2017), within 4 ulp also where s(gate_i) is below the smallest
+ * double. Empty lists give an empty list.
+ * @param values, gate  [Double] of the same length
+ * @param out           [Double] in the container of values
+ * MathErrors: DimensionMismatch, NonFinite
+ */
+HMATH_CALL hmath_neural_core_gated_linear_unit(hmath_context *ctx, const hmath_value *values,
+                                               const hmath_value *gate, hmath_value **out);
+
+/* ---- the softmax family: a vector, or along the last axis of a tensor of rank 2 or more ---- */
+
+/**
+ * out_i = e^(x_i - m) / sum_j e^(x_j - m), m = max_j x_j. Sums to 1 within n 2^-52; entries that
+ * underflow are 0; never fails on finite input. Relative error at most (|x_i - m| + 8) 2^-52.
+ * @param values  [Double], at least one; or a Double tensor whose last axis holds at least one
+ * @param out     the same container and shape
+ * MathErrors: DimensionMismatch (rank 0), EmptyInput, NonFinite
+ */
+HMATH_CALL hmath_neural_core_softmax(hmath_context *ctx, const hmath_value *values,
+                                     hmath_value **out);
+
+/**
+ * out_i = (x_i - m) - ln sum_j e^(x_j - m). The largest entry is -ln(1 + the others' sum) and keeps
+ * its relative accuracy. Arguments as for softmax; MathErrors also: Overflow (x_i - m leaves the
+ * range of a double).
+ */
+HMATH_CALL hmath_neural_core_log_softmax(hmath_context *ctx, const hmath_value *values,
+                                         hmath_value **out);
+
+/**
+ * The nearest point of the probability simplex (Martins and Astudillo 2016): max(0, x_i - tau) with the
+ * tau for which it sums to 1. An entry exactly on the boundary of the support is 0. Time is linear in
+ * n. Arguments and MathErrors as for softmax.
+ */
+HMATH_CALL hmath_neural_core_sparsemax(hmath_context *ctx, const hmath_value *values,
+                                       hmath_value **out);
+
+/* ---- losses ---- */
+
+/**
+ * The loss of a selector (Loss, above) under a reduction. A mean is in range whenever its exact value
+ * is, whatever the sum. Relative error of sums of one sign: (8 + min(n, 4096)/64 + log2 n) 2^-52.
+ * @param method              Loss
+ * @param reduction           Reduction
+ * @param target, prediction  [Double] of the same length, at least one
+ * @param out                 Double
+ * MathErrors: NonFinite, DomainError (method.parameter, target, prediction: outside the domain, an
+ * impossible event, a zero vector), DimensionMismatch, EmptyInput, Overflow
+ */
+HMATH_CALL hmath_neural_core_loss(hmath_context *ctx, const hmath_value *method,
+                                  const hmath_value *reduction, const hmath_value *target,
+                                  const hmath_value *prediction, hmath_value **out);
+
+/**
+ * The derivative of that loss with respect to each prediction, kinks as in the table.
+ * @param out  [Double] in the container of prediction
+ * Arguments and MathErrors as for hmath_neural_core_loss.
+ */
+HMATH_CALL hmath_neural_core_loss_gradient(hmath_context *ctx, const hmath_value *method,
+                                           const hmath_value *reduction, const hmath_value *target,
+                                           const hmath_value *prediction, hmath_value **out);
+
+/**
+ * Binary cross entropy of logits: (1-t) max(x, 0) + t max(-x, 0) + ln(1 + e^-|x|), reduced.
+ * @param reduction       Reduction
+ * @param target, logits  [Double] of the same length, at least one; targets in [0, 1]
+ * @param out             Double
+ * MathErrors: DimensionMismatch, EmptyInput, NonFinite, DomainError (target), Overflow
+ */
+HMATH_CALL hmath_neural_core_binary_cross_entropy_logits(hmath_context *ctx,
+                                                         const hmath_value *reduction,
+                                                         const hmath_value *target,
+                                                         const hmath_value *logits,
+                                                         hmath_value **out);
+
+/**
+ * Cross entropy of one vector of class logits: -sum_i t_i log_softmax(x)_i, entries with t_i = 0 left
+ * out.
+ * @param target, logits  [Double] of the same length, at least one; targets >= 0 that sum to 1 within
+ *                        1e-9
+ * @param out             Double
+ * MathErrors: DimensionMismatch, EmptyInput, NonFinite, DomainError (target: an element, or, without an
+ * index, the sum), Overflow
+ */
+HMATH_CALL hmath_neural_core_categorical_cross_entropy_logits(hmath_context *ctx,
+                                                              const hmath_value *target,
+                                                              const hmath_value *logits,
+                                                              hmath_value **out);
+
+/**
+ * l1 sum |w_i| + l2/2 sum w_i^2; 0 for no weights.
+ * @param l1, l2   Double, >= 0
+ * @param weights  [Double]
+ * @param out      Double
+ * MathErrors: NonFinite, DomainError (l1, l2), DimensionMismatch, Overflow
+ */
+HMATH_CALL hmath_neural_core_regularization(hmath_context *ctx, const hmath_value *l1,
+                                            const hmath_value *l2, const hmath_value *weights,
+                                            hmath_value **out);
+
+/**
+ * With d the Euclidean distance: d^2 of a similar pair, else max(0, margin - d)^2 (Hadsell, Chopra and
+ * LeCun 2006, without their factor one half).
+ * @param margin       Double, > 0
+ * @param similar      Bool
+ * @param left, right  [Double] of the same length, at least one
+ * @param out          Double
+ * MathErrors: NonFinite, DomainError (margin), DimensionMismatch, EmptyInput, Overflow
+ */
+HMATH_CALL hmath_neural_core_contrastive_loss(hmath_context *ctx, const hmath_value *margin,
+                                              const hmath_value *similar, const hmath_value *left,
+                                              const hmath_value *right, hmath_value **out);
+
+/**
+ * max(0, d(anchor, positive) - d(anchor, negative) + margin), distances Euclidean, not squared.
+ * @param margin                      Double, >= 0
+ * @param anchor, positive, negative  [Double] of the same length, at least one
+ * @param out                         Double
+ * MathErrors: NonFinite, DomainError (margin), DimensionMismatch, EmptyInput, Overflow
+ */
+HMATH_CALL hmath_neural_core_triplet_loss(hmath_context *ctx, const hmath_value *margin,
+                                          const hmath_value *anchor, const hmath_value *positive,
+                                          const hmath_value *negative, hmath_value **out);
+
+/**
+ * The mean of alpha (1-p)^gamma (-ln p) where t is 1, and of (1-alpha) p^gamma (-ln(1-p)) where it is 0
+ * (Lin et al. 2017).
+ * @param alpha               Double in [0, 1]
+ * @param gamma               Double, >= 0
+ * @param target, prediction  [Double] of the same length, at least one; targets exactly 0 or 1,
+ *                            predictions in [0, 1]
+ * @param out                 Double
+ * MathErrors: NonFinite, DomainError (also an impossible event whose weight, alpha or 1 - alpha, is
+ * not 0), DimensionMismatch, EmptyInput
+ */
+HMATH_CALL hmath_neural_core_focal_loss(hmath_context *ctx, const hmath_value *alpha,
+                                        const hmath_value *gamma, const hmath_value *target,
+                                        const hmath_value *prediction, hmath_value **out);
+
+/**
+ * 1 - (2 sum t p + smooth) / (sum t + sum p + smooth), without cancellation where the sets nearly
+ * agree (Milletari et al. 2016).
+ * @param smooth              Double, >= 0
+ * @param target, prediction  [Double] of the same length, in [0, 1]; empty lists give 0 with smooth > 0
+ * @param out                 Double
+ * MathErrors: NonFinite, DomainError (also, for prediction, a denominator of 0), DimensionMismatch
+ */
+HMATH_CALL hmath_neural_core_dice_loss(hmath_context *ctx, const hmath_value *smooth,
+                                       const hmath_value *target, const hmath_value *prediction,
+                                       hmath_value **out);
+
+/**
+ * 1 - (sum t p + smooth) / (sum t + sum p - sum t p + smooth): intersection over union, likewise.
+ * Arguments and MathErrors as for dice_loss.
+ */
+HMATH_CALL hmath_neural_core_iou_loss(hmath_context *ctx, const hmath_value *smooth,
+                                      const hmath_value *target, const hmath_value *prediction,
+                                      hmath_value **out);
+
+/* ---- connectionist temporal classification (Graves et al. 2006) ---- */
+
+/**
+ * Minus the logarithm of what all alignments of the labels with the frames come to. An alignment
+ * spells the labels in order, each for one frame or more, with blanks in between where it likes and
+ * between equal neighbours of necessity.
+ * @param blank              Int, a class
+ * @param labels             [Int], classes other than blank; may be empty
+ * @param log_probabilities  [[Double]], [time][class], each <= 0; rows need not be normalised
+ * @param out                Double; 0 for no frames and no labels
+ * The loss of 10^5 frames is right to 1e-12, relatively. Minus infinity is NonFinite: use a large
+ * negative number for what cannot be.
+ * MathErrors: DimensionMismatch (ragged rows), IndexOutOfBounds (blank, labels), DomainError (a label
+ * that is blank; a positive log-probability; too few frames for the labels), NonFinite, Overflow
+ */
+HMATH_CALL hmath_neural_core_ctc_loss(hmath_context *ctx, const hmath_value *blank,
+                                      const hmath_value *labels,
+                                      const hmath_value *log_probabilities, hmath_value **out);
+
+/**
+ * The loss, and its derivative with respect to each log-probability as an independent variable: minus
+ * the share of alignments that are in class k at time t, so that each row sums to -1. Memory is in
+ * proportion to frames times labels.
+ * @param out  a tuple of Double and [[Double]], the latter in the container of log_probabilities
+ * Arguments and MathErrors as for ctc_loss.
+ */
+HMATH_CALL hmath_neural_core_ctc_loss_gradient(hmath_context *ctx, const hmath_value *blank,
+                                               const hmath_value *labels,
+                                               const hmath_value *log_probabilities,
+                                               hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Core */
 
 /* ================================================================ Layers */

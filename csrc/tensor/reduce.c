@@ -20,6 +20,13 @@ void hm_join_sums(hm_partial *left, const hm_partial *right)
         left->of[i] += right->of[i];
 }
 
+void hm_join_exp_sums(hm_partial *left, const hm_partial *right)
+{
+    const double a = left->of[0], b = right->of[0], s = a + b, b_part = s - a; /* Knuth's sum */
+    left->of[0] = s;
+    left->of[1] = (left->of[1] + right->of[1]) + ((a - (s - b_part)) + (b - b_part));
+}
+
 /* Blocks first, ..., of elements first*HM_BLOCK ... end-1. */
 static void reduce_range(const hm_reduction *how, const void *job, int64_t first, int64_t end,
                          hm_partial *out)

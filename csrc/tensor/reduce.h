@@ -28,6 +28,9 @@ typedef struct hm_reduction {
 /* Add each of the four numbers: the join of plain sums. */
 void hm_join_sums(hm_partial *left, const hm_partial *right);
 
+/* Join {high, low}: what the sum of the high parts rounds away goes into the low one. */
+void hm_join_exp_sums(hm_partial *left, const hm_partial *right);
+
 /* Join {mean, sum of squared deviations, count}. */
 void hm_join_moments(hm_partial *left, const hm_partial *right);
 

@@ -79,10 +79,10 @@ static void emit(const hm_ctc_row *row, int64_t labels, double blank, const doub
 
 VEC_INLINE void settle_states(double *level, double *rest, double taken)
 {
-    const vec r = vec_load(rest);
+    const vec r = vec_load(rest), l = vec_load(level), nowhere = vec_of(HM_CTC_NOWHERE);
     const vec_mask large = vec_greater(r, vec_of(1.0));
-    const vec l = vec_load(level) + vec_log1p(vec_keep(large, r));
-    vec_store(level, vec_max(l - taken, vec_of(HM_CTC_NOWHERE)));
+    const vec settled = vec_max((l + vec_log1p(vec_keep(large, r))) - taken, nowhere);
+    vec_store(level, vec_select(vec_equal(l, nowhere), nowhere, settled));
     vec_store(rest, vec_select(large, vec_of(0.0), r));
 }
 

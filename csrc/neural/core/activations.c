@@ -1,6 +1,6 @@
 /*
- * Activations: the formulas are the kernels' (kernels/elementwise.h, SEMANTICS of each there); here are
- * the checks and the threads.
+ * Activations: the formulas are the kernels' (kernels/elementwise.h, SEMANTICS of each there); here
+ * are the checks and the threads.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -10,7 +10,9 @@
 #include "runtime/context.h"
 #include "runtime/pool.h"
 
-enum { CHUNK = 16384 }; /* elements: some 10 to 50 microseconds, inputs and results in the second cache */
+enum {
+    CHUNK = 16384
+}; /* elements: some 10 to 50 microseconds, inputs and results in the second cache */
 
 /* The finite result, or what was wrong: the kernel only says that something was. */
 static hm_status explain(hm_context *ctx, const char *argument, const double *x, int64_t n)
@@ -27,8 +29,8 @@ hm_status hm_activation_number(hm_context *ctx, const hm_activation *method, boo
         return st;
     const hm_elementwise_kernels *k = hm_context_kernels(ctx)->elementwise;
     double result;
-    if (!(derivative ? k->activation_derivative : k->activation)[method->formula](
-            1, method->parameter, &value, &result))
+    if (!(derivative ? k->activation_derivative
+                     : k->activation)[method->formula](1, method->parameter, &value, &result))
         return hm_fail_overflow(ctx);
     *out = result;
     return HMATH_OK;

@@ -1,7 +1,7 @@
 /*
  * The Core namespace without a graph, a concept a file. Each function checks its arguments in the
- * order of the public header, computes, and writes *out last, on success only. Arguments' kinds have
- * been checked at the edge; the names in failures are the Python parameters'.
+ * order of the public header, computes, and writes *out last, on success only. Arguments' kinds
+ * have been checked at the edge; the names in failures are the Python parameters'.
  */
 #ifndef HM_CORE_H
 #define HM_CORE_H
@@ -23,7 +23,8 @@ hm_status hm_softmax(hm_context *ctx, const hm_doubles *values, hm_value **out);
 hm_status hm_log_softmax(hm_context *ctx, const hm_doubles *values, hm_value **out);
 hm_status hm_sparsemax(hm_context *ctx, const hm_doubles *values, hm_value **out);
 
-/* The rows of a view that holds vectors along its last axis; step 3 and 4 of the order of checks. */
+/* The rows of a view that holds vectors along its last axis; step 3 and 4 of the order of checks.
+ */
 hm_status hm_check_rows_of_some(hm_context *ctx, const char *argument, const hm_doubles *view,
                                 int64_t *rows, int64_t *columns);
 
@@ -38,7 +39,8 @@ hm_status hm_cosine_loss(hm_context *ctx, const hm_doubles *target, const hm_dou
 hm_status hm_cosine_loss_gradient(hm_context *ctx, const hm_doubles *target,
                                   const hm_doubles *prediction, hm_value **out);
 
-/* Everything about a loss's arguments that can be refused before it is computed, but for elements. */
+/* Everything about a loss's arguments that can be refused before it is computed, but for elements.
+ */
 hm_status hm_check_loss_shapes(hm_context *ctx, const hm_loss_method *method,
                                const hm_doubles *target, const hm_doubles *prediction);
 

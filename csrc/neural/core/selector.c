@@ -19,7 +19,8 @@ hm_status hm_activation_create(hm_context *ctx, int formula, double parameter, h
     return HMATH_OK;
 }
 
-hm_status hm_loss_method_create(hm_context *ctx, int formula, double parameter, hm_loss_method **out)
+hm_status hm_loss_method_create(hm_context *ctx, int formula, double parameter,
+                                hm_loss_method **out)
 {
     hm_loss_method *created = NULL;
     hm_status st = hm_value_create(ctx, &loss_class, sizeof *created, &created);

@@ -1,4 +1,5 @@
-/* The selectors of Core: immutable choices, made without validation. The operations that use one check it. */
+/* The selectors of Core: immutable choices, made without validation. The operations that use one
+ * check it. */
 #ifndef HM_CORE_SELECTOR_H
 #define HM_CORE_SELECTOR_H
 
@@ -30,7 +31,8 @@ typedef struct hm_loss_reduction {
 } hm_loss_reduction;
 
 hm_status hm_activation_create(hm_context *ctx, int formula, double parameter, hm_activation **out);
-hm_status hm_loss_method_create(hm_context *ctx, int formula, double parameter, hm_loss_method **out);
+hm_status hm_loss_method_create(hm_context *ctx, int formula, double parameter,
+                                hm_loss_method **out);
 hm_status hm_loss_reduction_create(hm_context *ctx, bool mean, hm_loss_reduction **out);
 
 /* Step 2 of the order of checks: the parameter, as "method.parameter". */
