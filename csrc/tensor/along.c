@@ -98,8 +98,11 @@ static void gather(const scattered *s, int64_t first, int64_t n, double room[HM_
         const int64_t at = (first + done) % extent, left = extent - at;
         const int64_t run = left < n - done ? left : n - done;
         const double *from = s->first + place_of(s->loops, first + done);
-        for (int64_t i = 0; i < run; i++)
-            room[done + i] = from[i * stride];
+        if (stride == 1)
+            memcpy(room + done, from, (size_t)run * sizeof *from);
+        else
+            for (int64_t i = 0; i < run; i++)
+                room[done + i] = from[i * stride];
         done += run;
     }
     if (s->shift)

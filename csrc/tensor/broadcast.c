@@ -72,11 +72,11 @@ static cursor cursor_at(const hm_broadcast *plan, int64_t element)
     return c;
 }
 
-/* On by n elements, which do not go beyond the end of the innermost run. */
-static void move_on(const hm_broadcast *plan, cursor *c, int64_t n)
+/* On by n steps along an axis, which do not go beyond its end. */
+static void move_along(const hm_broadcast *plan, cursor *c, int32_t axis, int64_t n)
 {
     int64_t steps = n;
-    for (int32_t i = plan->axes - 1; i >= 0; i--, steps = 1) {
+    for (int32_t i = axis; i >= 0; i--, steps = 1) {
         c->position[i] += steps;
         c->left += steps * plan->left[i];
         c->right += steps * plan->right[i];
@@ -86,6 +86,11 @@ static void move_on(const hm_broadcast *plan, cursor *c, int64_t n)
         c->right -= plan->extent[i] * plan->right[i];
         c->position[i] = 0;
     }
+}
+
+static void move_on(const hm_broadcast *plan, cursor *c, int64_t n)
+{
+    move_along(plan, c, plan->axes - 1, n);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -141,17 +146,44 @@ static spread spread_of(const hm_broadcast *plan, const int64_t *stride, int64_t
     return PERIODIC;
 }
 
+/* `rows` runs of `columns` elements each. Behind a tile is room for a run that is written too wide. */
+enum { WIDE = 8 };
+
+static void gather_rows(const double *from, int64_t row, int64_t step, int64_t rows, int64_t columns,
+                        double *tile)
+{
+    if (step == 0 && columns <= WIDE) {
+        for (int64_t r = 0; r < rows; r++, tile += columns)
+            for (int64_t i = 0; i < WIDE; i++)
+                tile[i] = from[r * row];
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++, tile += columns)
+        for (int64_t i = 0; i < columns; i++)
+            tile[i] = from[r * row + i * step];
+}
+
+/* Whole rows of the two innermost axes at a time; what is left of a row at either end alone. */
 static void gather(const hm_broadcast *plan, const int64_t *stride, const double *operand, int64_t first,
                    int64_t n, double *tile)
 {
-    const int32_t inner = plan->axes - 1;
+    const int32_t inner = plan->axes - 1, outer = inner - 1;
+    const int64_t columns = plan->extent[inner];
     const bool is_left = stride == plan->left;
     cursor c = cursor_at(plan, first);
     for (int64_t done = 0; done < n;) {
-        const int64_t run = least(plan->extent[inner] - c.position[inner], n - done);
         const double *from = operand + (is_left ? c.left : c.right);
-        for (int64_t i = 0; i < run; i++)
-            tile[done + i] = from[i * stride[inner]];
+        const int64_t rows = c.position[inner] == 0 && outer >= 0
+                                 ? least(plan->extent[outer] - c.position[outer], (n - done) / columns)
+                                 : 0;
+        if (rows > 0) {
+            gather_rows(from, stride[outer], stride[inner], rows, columns, tile + done);
+            move_along(plan, &c, outer, rows);
+            done += rows * columns;
+            continue;
+        }
+        const int64_t run = least(columns - c.position[inner], n - done);
+        gather_rows(from, 0, stride[inner], 1, run, tile + done);
         move_on(plan, &c, run);
         done += run;
     }
@@ -161,7 +193,7 @@ typedef struct side {
     spread how;
     const int64_t *stride;
     const double *operand;
-    double tile[TILE];
+    double tile[TILE + WIDE];
 } side;
 
 static void open_side(side *s, const hm_broadcast *plan, const int64_t *stride, const double *operand,

@@ -484,11 +484,38 @@ static void reduce_unit(const axis_task *t, int64_t slab, int64_t at, int64_t co
     }
 }
 
+/* Rows too short to be worth a call each are turned into the columns of a panel: the same bits. */
+enum { SHORT_ROW = 64 };
+
+static bool rows_are_short(const axis_task *t)
+{
+    return t->inner == 1 && t->extent <= SHORT_ROW && t->outer > 1;
+}
+
+static void reduce_short_rows(const axis_task *t, int64_t first, int64_t rows)
+{
+    double turned[SHORT_ROW * PANEL];
+    t->kernels->arrange->transpose(t->extent, rows, t->x + first * t->extent, t->extent, turned,
+                                   PANEL);
+    axis_task panel = *t;
+    panel.x = turned;
+    panel.outer = 1;
+    panel.inner = PANEL;
+    panel.out = t->out ? t->out + first : NULL;
+    panel.variance = t->variance ? t->variance + first : NULL;
+    reduce_unit(&panel, 0, 0, rows);
+}
+
 static void axis_chunk(void *task, int64_t chunk)
 {
     const axis_task *t = task;
     const int64_t end = least(t->units, (chunk + 1) * t->units_per_chunk);
     for (int64_t unit = chunk * t->units_per_chunk; unit < end; unit++) {
+        if (rows_are_short(t)) {
+            const int64_t first = unit * PANEL;
+            reduce_short_rows(t, first, least(t->outer - first, PANEL));
+            continue;
+        }
         const int64_t slab = unit / t->panels, at = unit % t->panels * PANEL;
         reduce_unit(t, slab, at, least(t->inner - at, PANEL));
     }
@@ -501,8 +528,9 @@ static void run_axis(const hm_context *ctx, axis_task *t)
         return;
     t->kernels = hm_context_kernels(ctx);
     t->panels = (t->inner - 1) / PANEL + 1;
-    t->units = t->outer * t->panels;
-    const int64_t unit_elements = t->extent * least(t->inner, PANEL) + 1;
+    t->units = rows_are_short(t) ? (t->outer - 1) / PANEL + 1 : t->outer * t->panels;
+    const int64_t columns = rows_are_short(t) ? PANEL : least(t->inner, PANEL);
+    const int64_t unit_elements = t->extent * columns + 1;
     t->units_per_chunk = 32768 / unit_elements + 1;
     hm_parallel_for(ctx, (t->units - 1) / t->units_per_chunk + 1, axis_chunk, t);
 }
