@@ -665,6 +665,35 @@ HMATH_CALL hmath_neural_layers_transposed_convolution(
     const hmath_value *input, const hmath_value *weights, const hmath_value *bias,
     hmath_value **out);
 
+/* ---- attention ---- */
+
+/**
+ * softmax(query * transpose(key) / sqrt(D) + bias) * value (Vaswani et al. 2017). A score is
+ * (q.k) * (1/sqrt(D)), then + bias; masked keys take no part, however large, and a row whose keys are
+ * all masked is exactly zero.
+ * @param query  Tensor [N, D]
+ * @param key    Tensor [M, D]
+ * @param value  Tensor [M, F]
+ * @param mask   [[Bool]] N x M, true where a key may be seen; or NULL
+ * @param bias   [[Double]] N x M; or NULL
+ * @param out    (Tensor [N, F], weights as Tensor [N, M])
+ * MathErrors: DimensionMismatch, EmptyInput (a query without keys or without features), NonFinite,
+ * Overflow (of what takes part)
+ */
+HMATH_CALL hmath_neural_layers_scaled_dot_product_attention(
+    hmath_context *ctx, const hmath_value *query, const hmath_value *key, const hmath_value *value,
+    const hmath_value *mask, const hmath_value *bias, hmath_value **out);
+
+/**
+ * The same for `heads` equal parts of the features, each by itself: out is a Tensor [N, F].
+ * @param heads  Int >= 1 that divides the widths of query and value, else DimensionMismatch
+ * @param mask   [[Bool]] N x M for all heads; or NULL
+ */
+HMATH_CALL hmath_neural_layers_multihead_attention(hmath_context *ctx, const hmath_value *heads,
+                                                   const hmath_value *query, const hmath_value *key,
+                                                   const hmath_value *value,
+                                                   const hmath_value *mask, hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 /* families, alphabetically: one include and one member each */
+#include "kernels/attention.h"
 #include "kernels/contract.h"
 #include "kernels/elementwise.h"
 #include "kernels/int8.h"
@@ -30,6 +31,7 @@
 typedef struct hm_kernels {
     int32_t isa; /* HMATH_ISA_... */
     const char *name;
+    const hm_attention_kernels *attention;
     const hm_contract_kernels *contract;
     const hm_elementwise_kernels *elementwise;
     const hm_int8_kernels *int8;

@@ -34,6 +34,11 @@ typedef struct hm_softmax_kernels {
     hm_exp_sum (*exponentials)(const double *x, int64_t n, double most, double *out);
     hm_exp_sum (*exponential_sum)(const double *x, int64_t n, double most);
 
+    /* The same where only entries with allowed[i] != 0 take part; the others come out as +0. */
+    double (*masked_maximum)(const double *x, const uint8_t *allowed, int64_t n); /* any n */
+    hm_exp_sum (*masked_exponentials)(const double *x, const uint8_t *allowed, int64_t n,
+                                      double most, double *out);
+
     /* x[i] * by, any n. */
     void (*scale)(const double *x, int64_t n, double by, double *out);
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._call import Argument, CData, call, context
-from ._convert import double, doubles, integer, integers, plain_numbers
+from ._convert import (
+    boolean_rows,
+    double,
+    double_rows,
+    doubles,
+    integer,
+    integers,
+    maybe,
+    plain_numbers,
+)
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
 from ._hmath import lib
@@ -24,7 +33,7 @@ from .random import RNG
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
-    from ._typing import ArrayT, Doubles, Integers, TensorLike
+    from ._typing import ArrayT, BooleanRows, DoubleRows, Doubles, Integers, TensorLike
 
 # ---------------------------------------------------------------- selectors
 
@@ -629,6 +638,77 @@ def global_pooling(mode: PoolMode, input: ArrayT) -> ArrayT:
             tensor_argument(input, "input"),
         ),
         input,
+    )
+
+
+# ---------------------------------------------------------------- attention
+
+
+def scaled_dot_product_attention(
+    query: ArrayT,
+    key: TensorLike,
+    value: TensorLike,
+    mask: BooleanRows | None,
+    bias: DoubleRows | None,
+) -> tuple[ArrayT, ArrayT]:
+    """(attended values, weights): softmax(query·keyᵀ/√D + bias)·value (Vaswani et al. 2017).
+
+    A masked key takes no part, however large; a row whose keys are all masked is exactly zero in both.
+
+    Args:
+        query: ``[N, D]``.
+        key: ``[M, D]``.
+        value: ``[M, F]``.
+        mask: N rows of M, True where the key may be seen; or None.
+        bias: N rows of M, added to the scores; or None.
+
+    Raises:
+        DimensionMismatch: a rank, a width, a mask or a bias of another shape.
+        EmptyInput: a query without keys, or without features.
+        NonFinite: an element, of masked keys too.
+        Overflow: a score that takes part, or a result, is no double.
+
+    >>> with tensor.tensor([1, 2], [1, 0]) as q, tensor.tensor([2, 2], [5, 0, 0, 5]) as k:
+    ...     out, weights = scaled_dot_product_attention(q, k, k, [[False, True]], None)
+    >>> out.values, weights.values
+    ([0.0, 5.0], [0.0, 1.0])
+    """
+    result, weights = items(
+        call(
+            "hmath_neural_layers_scaled_dot_product_attention",
+            tensor_argument(query, "query"),
+            tensor_argument(key, "key"),
+            tensor_argument(value, "value"),
+            maybe(boolean_rows, mask, "mask"),
+            maybe(double_rows, bias, "bias"),
+        )
+    )
+    return like(result, query), like(weights, query)
+
+
+def multihead_attention(
+    heads: int, query: ArrayT, key: TensorLike, value: TensorLike, mask: BooleanRows | None
+) -> ArrayT:
+    """Attention in `heads` equal parts of the features, side by side again in the result ``[N, F]``.
+
+    Part h of query and key, scaled by the root of its own width, weighs part h of value. One mask serves
+    all. Projections are dense layers of the caller's.
+
+    Args:
+        heads: ≥ 1, a divisor of the widths of query and value, else DimensionMismatch.
+
+    Other arguments and failures are those of :func:`scaled_dot_product_attention`.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_multihead_attention",
+            integer(heads, "heads"),
+            tensor_argument(query, "query"),
+            tensor_argument(key, "key"),
+            tensor_argument(value, "value"),
+            maybe(boolean_rows, mask, "mask"),
+        ),
+        query,
     )
 
 

@@ -266,3 +266,80 @@ def test_weight_norm(rng: random.Random) -> None:
         axis,
     )
     close(layers.weight_norm(axis, g, v), right.numpy(), 32 * EPSILON)
+
+
+# ---------------------------------------------------------------- attention
+
+
+def torch_attention(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, bias: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    scores = torch.from_numpy(q) @ torch.from_numpy(k).T / math.sqrt(q.shape[1])
+    if bias is not None:
+        scores = scores + torch.from_numpy(bias)
+    if mask is not None:
+        scores = scores.masked_fill(~torch.from_numpy(mask), -math.inf)
+    weights = torch.softmax(scores, 1)
+    if mask is not None:
+        weights = weights.masked_fill(~torch.from_numpy(mask).any(1, keepdim=True), 0.0)
+    return (weights @ torch.from_numpy(v)).numpy(), weights.numpy()
+
+
+@pytest.mark.parametrize("rng", cases(20, 300), ids=lambda r: "")
+def test_attention(rng: random.Random) -> None:
+    n, m = (rng.choice([1, 2, 8, 9, 30, 64, 65, rng.randint(1, 200)]) for _ in range(2))
+    d, f = rng.choice([1, 2, 8, 33, 64]), rng.choice([0, 1, 5, 24, 64])
+    if rng.random() < 0.02:
+        m = rng.choice([4096, 4097, 9000])
+    q, k, v = normal(rng, n, d), normal(rng, m, d), normal(rng, m, f)
+    mask = [
+        None,
+        np.tri(n, m, rng.randint(0, m), dtype=bool),
+        np.random.default_rng(rng.getrandbits(60)).random((n, m)) < rng.choice([0.02, 0.5, 0.98]),
+    ][rng.randrange(3)]
+    bias = normal(rng, n, m) if rng.random() < 0.4 else None
+    right, right_weights = torch_attention(q, k, v, mask, bias)
+    got, weights = layers.scaled_dot_product_attention(q, k, v, mask, bias)
+    # A score is off by (d + 3) roundings of the sum of its magnitudes, and a weight by as much, relatively.
+    scale = (np.abs(q) @ np.abs(k).T / math.sqrt(d)).max() + 8 + (0 if bias is None else np.abs(bias).max())
+    tolerance = (d + 8) * scale * EPSILON
+    assert (np.abs(weights - right_weights) <= tolerance * right_weights).all()
+    close(got, right, tolerance, 8 * np.abs(v).max(initial=0.0))
+    # One query alone, and masks that say nothing, change no bit.
+    i = rng.randrange(n)
+    row = slice(i, i + 1)
+    alone, alone_weights = layers.scaled_dot_product_attention(
+        q[row], k, v, None if mask is None else mask[row], None if bias is None else bias[row]
+    )
+    assert np.array_equal(alone, got[row]) and np.array_equal(alone_weights, weights[row])
+    if mask is None:
+        masked, masked_weights = layers.scaled_dot_product_attention(q, k, v, np.ones((n, m), bool), bias)
+        assert np.array_equal(masked, got) and np.array_equal(masked_weights, weights)
+
+
+@pytest.mark.parametrize("rng", cases(21, 150), ids=lambda r: "")
+def test_multihead_attention(rng: random.Random) -> None:
+    heads, d, f = rng.choice([1, 2, 3, 8]), rng.choice([1, 4, 16, 40]), rng.choice([1, 4, 24])
+    n, m = (rng.choice([1, 8, 9, 65, rng.randint(1, 130)]) for _ in range(2))
+    q, k, v = normal(rng, n, heads * d), normal(rng, m, heads * d), normal(rng, m, heads * f)
+    mask = None if rng.random() < 0.5 else np.random.default_rng(rng.getrandbits(60)).random((n, m)) < 0.7
+    got = layers.multihead_attention(heads, q, k, v, mask)
+    for h in range(heads):
+        part, values = slice(h * d, (h + 1) * d), slice(h * f, (h + 1) * f)
+        alone, _ = layers.scaled_dot_product_attention(
+            np.ascontiguousarray(q[:, part]),
+            np.ascontiguousarray(k[:, part]),
+            np.ascontiguousarray(v[:, values]),
+            mask,
+            None,
+        )
+        assert np.array_equal(got[:, values], alone)
+    if mask is None:
+        right = F.scaled_dot_product_attention(
+            *(
+                torch.from_numpy(a.reshape(len(a), heads, -1).transpose(1, 0, 2)[None].copy())
+                for a in (q, k, v)
+            )
+        )
+        right = right[0].numpy().transpose(1, 0, 2).reshape(n, heads * f)
+        close(got, right, 1e-13, 8 * np.abs(v).max())

@@ -187,16 +187,26 @@ static bool log_softmax(const double *x, int64_t rows, int64_t n, double *out)
     return true;
 }
 
-static void masked(const double *x, const uint8_t *allowed, int64_t n, double *out)
+static double masked_maximum(const double *x, const uint8_t *allowed, int64_t n)
 {
-    double most = -INFINITY;
+    vec most = vec_of(-INFINITY);
     for (int64_t i = 0; i < n; i += VEC_WIDTH) {
         const size_t count = lanes_before(n, i);
         const vec_mask taken = vec_mask_and(first_lanes(count), bytes_set(allowed + i, count));
-        const double here =
-            vec_largest(vec_select(taken, vec_load_partial(x + i, count), vec_of(-INFINITY)));
-        most = here > most ? here : most;
+        most = vec_max(vec_select(taken, vec_load_partial(x + i, count), vec_of(-INFINITY)), most);
     }
+    return vec_largest(most);
+}
+
+static hm_exp_sum masked_exponentials(const double *x, const uint8_t *allowed, int64_t n,
+                                      double most, double *out)
+{
+    return exponentials_of(x, allowed, n, most, out);
+}
+
+static void masked(const double *x, const uint8_t *allowed, int64_t n, double *out)
+{
+    const double most = masked_maximum(x, allowed, n);
     if (most == -INFINITY) {
         memset(out, 0, (size_t)n * sizeof *out);
         return;
@@ -210,6 +220,8 @@ const hm_softmax_kernels HM_K(softmax) = {
     .softmax = softmax,
     .log_softmax = log_softmax,
     .masked = masked,
+    .masked_maximum = masked_maximum,
+    .masked_exponentials = masked_exponentials,
     .exponentials = exponentials,
     .exponential_sum = exponential_sum,
     .scale = scale,

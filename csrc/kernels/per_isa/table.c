@@ -16,6 +16,7 @@ extern const hm_random_kernels HM_K(random);
 extern const hm_reduce_kernels HM_K(reduce);
 extern const hm_reduced_kernels HM_K(reduced);
 extern const hm_softmax_kernels HM_K(softmax);
+extern const hm_attention_kernels HM_K(attention);
 extern const hm_contract_kernels HM_K(contract);
 extern const hm_conv_kernels HM_K(conv);
 
@@ -40,6 +41,7 @@ const hm_kernels HM_TABLE = {
     .reduce = &HM_K(reduce),
     .reduced = &HM_K(reduced),
     .softmax = &HM_K(softmax),
+    .attention = &HM_K(attention),
     .contract = &HM_K(contract),
     .conv = &HM_K(conv),
 };

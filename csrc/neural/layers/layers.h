@@ -58,6 +58,15 @@ hm_status hm_adaptive_pooling(hm_context *ctx, const hm_pool_mode *mode, const h
 hm_status hm_global_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_tensor *input,
                             hm_tensor **out);
 
+/* attention.c; mask and bias may be NULL */
+hm_status hm_scaled_dot_product_attention(hm_context *ctx, const hm_tensor *query,
+                                          const hm_tensor *key, const hm_tensor *value,
+                                          const hm_bool_rows *mask, const hm_double_rows *bias,
+                                          hm_tensor **out, hm_tensor **weights);
+hm_status hm_multihead_attention(hm_context *ctx, int64_t heads, const hm_tensor *query,
+                                 const hm_tensor *key, const hm_tensor *value,
+                                 const hm_bool_rows *mask, hm_tensor **out);
+
 /* position.c: rows of Bool, rows of Double */
 hm_status hm_causal_mask(hm_context *ctx, int64_t queries, int64_t keys, int64_t offset,
                          hm_list **out);
