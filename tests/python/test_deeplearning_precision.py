@@ -75,8 +75,8 @@ def test_asymmetric_calibration(x):
     assert ulps(scale, wanted) <= 1.5 or (scale == 5e-324 and wanted < Fraction(5e-324))
     assert -128 <= zero <= 127
     # 0 is coded exactly: it stands at the zero point.
-    assert precision.dequantize(precision.quantize(precision.Asymmetric, None, np.append(x.ravel(), 0.0))
-                                ).values[-1] == 0.0 or np.abs(x).max() > 1e300
+    with_zero = precision.quantize(precision.Asymmetric, None, np.append(x.ravel(), 0.0))
+    assert with_zero.values[-1] == with_zero.zero_points[0] == zero
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
@@ -135,6 +135,77 @@ def test_rank_0(x):
     assert coded.shape == ()
     with pytest.raises(hmath.IndexOutOfBounds):
         precision.quantize(precision.Asymmetric, 0, np.array(x))
+
+
+# ---------------------------------------------------------------- products
+
+
+@pytest.mark.parametrize("schemes", [(a, b) for a in SCHEMES for b in SCHEMES], ids=repr)
+@pytest.mark.parametrize("axes", [(None, None), (0, None), (None, 1), (0, 1)], ids=repr)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (17, 1030, 65), (40, 33, 300), (1, 2000, 33)], ids=repr)
+def test_int8_gemm_is_exact(schemes, axes, shape):
+    m, k, n = shape
+    rng = np.random.default_rng(shape)
+    left = precision.quantize(schemes[0], axes[0], rng.standard_normal((m, k)) * rng.uniform(0.1, 9, (m, 1)))
+    right = precision.quantize(schemes[1], axes[1], rng.standard_normal((k, n)) + rng.uniform(-3, 3, n))
+    za = np.array(left.zero_points).reshape(-1, 1)
+    zb = np.array(right.zero_points).reshape(1, -1)
+    total = (left.numpy().astype(np.int64) - za) @ (right.numpy().astype(np.int64) - zb)
+    got = precision.int8_gemm(left, right).numpy()
+    sa, sb = np.broadcast_to(left.scales, m), np.broadcast_to(right.scales, n)
+    for i in range(0, m, max(1, m // 7)):
+        for j in range(0, n, max(1, n // 11)):
+            exact = int(total[i, j]) * Fraction(float(sa[i])) * Fraction(float(sb[j]))
+            # two products with the scales, one rounding each: (1 + 2^-53)^2 - 1 < 3 * 2^-53
+            assert abs(Fraction(float(got[i, j])) - exact) <= abs(exact) * 3 / 2**53
+
+
+def test_a_row_alone_gives_the_same_bits():
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal((29, 1100)), rng.standard_normal((1100, 77))
+    whole = precision.reduced_gemm(precision.BF16, x, w)
+    coded = precision.quantize(precision.Symmetric, 1, w)
+    for i in (0, 13, 28):
+        assert precision.reduced_gemm(precision.BF16, x[i : i + 1], w).tobytes() == whole[i].tobytes()
+    both = precision.int8_gemm(precision.quantize(precision.Symmetric, 0, x), coded).numpy()
+    alone = precision.int8_gemm(precision.quantize(precision.Symmetric, 0, x[13:14]), coded).numpy()
+    assert alone.tobytes() == both[13].tobytes()
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (15, 513, 33), (29, 1100, 70)], ids=repr)
+def test_fp16_gemm_is_the_chain(shape):
+    """NumPy rounds doubles to half; each step of the chain is exact and then rounded to single once."""
+    m, k, n = shape
+    rng = np.random.default_rng(shape)
+    a, b = rng.standard_normal((m, k)) * 3, rng.standard_normal((k, n))
+    got = precision.reduced_gemm(precision.FP16, a, b)
+    x, y = a.astype(np.float16), b.astype(np.float16)
+    rows, columns = range(0, m, max(1, m // 5)), range(0, n, max(1, n // 5))
+    for i in rows:
+        for j in columns:
+            total = np.float32(0)
+            for left, right in zip(x[i].tolist(), y[:, j].tolist(), strict=True):
+                total = nearest_float32(Fraction(left) * Fraction(right) + Fraction(float(total)))
+            assert got[i, j] == float(total)
+
+
+def nearest_float32(x: Fraction) -> np.float32:
+    """x rounded once, by comparing it with the two neighbours of a first guess."""
+    guess = np.float32(float(x))
+    candidates = [guess, np.nextafter(guess, np.float32(np.inf)), np.nextafter(guess, np.float32(-np.inf))]
+    return min(candidates, key=lambda c: (abs(Fraction(float(c)) - x), int(c.view(np.int32)) & 1))
+
+
+def test_operands_are_rounded_once():
+    """1 + 2^-11 + 2^-40 lies above the tie, which a detour over single precision would forget."""
+    x = np.array([[1 + 2.0**-11 + 2.0**-40]])
+    one = np.array([[1.0]])
+    assert precision.reduced_gemm(precision.FP16, x, one)[0, 0] == 1 + 2.0**-10
+    assert precision.reduced_gemm(precision.FP16, x - 2.0**-39, one)[0, 0] == 1.0
+    x = np.array([[1 + 2.0**-8 + 2.0**-40]])
+    assert precision.reduced_gemm(precision.BF16, x, one)[0, 0] == 1 + 2.0**-7
+    subnormal = np.array([[2.0**-24 * 1.5]])
+    assert precision.reduced_gemm(precision.FP16, subnormal, one)[0, 0] == 2.0**-23
 
 
 # ---------------------------------------------------------------- the owner
@@ -289,6 +360,10 @@ GOOD = precision.LossScaler(2.0, 1, 0)
 BAD_SCALE = precision.LossScaler(0.0, 1, 0)
 NAN_SCALE = precision.LossScaler(math.nan, 1, 0)
 X = np.array([[1.0, 2.0], [3.0, math.inf]])
+CODED = precision.quantize(precision.Symmetric, None, np.ones((2, 2)))
+WIDE = precision.quantize(precision.Symmetric, None, np.ones((3, 2)))
+BY_ROW = precision.quantize(precision.Symmetric, 0, np.ones((2, 2)))
+BY_COLUMN = precision.quantize(precision.Symmetric, 1, np.ones((2, 2)))
 
 FAILURES = [
     (lambda: precision.quantize(precision.Symmetric, None, X), "NonFinite", "input", 3, math.inf),
@@ -302,6 +377,18 @@ FAILURES = [
     (lambda: precision.quantize(precision.Symmetric, None, [1.0]), "TypeMismatch", "input", None, None),
     (lambda: precision.quantize(precision.Symmetric, None, np.ones(2, np.float32)), "TypeMismatch", "input", None, None),
     (lambda: precision.dequantize(np.ones(2)), "TypeMismatch", "quantized", None, None),
+    (lambda: precision.int8_gemm(CODED, X), "TypeMismatch", "right", None, None),
+    (lambda: precision.int8_gemm(BY_COLUMN, CODED), "DimensionMismatch", "left", None, None),
+    (lambda: precision.int8_gemm(CODED, BY_ROW), "DimensionMismatch", "right", None, None),
+    (lambda: precision.int8_gemm(CODED, WIDE), "DimensionMismatch", "right", None, None),
+    (lambda: precision.reduced_gemm(precision.FP16, X, X), "NonFinite", "left", 3, math.inf),
+    (lambda: precision.reduced_gemm(precision.FP16, np.ones((2, 3)), X), "DimensionMismatch", "right", None, None),
+    (lambda: precision.reduced_gemm(precision.FP16, np.ones(2), X), "DimensionMismatch", "left", None, None),
+    (lambda: precision.reduced_gemm(precision.FP16, np.full((1, 1), 65520.0), np.ones((1, 1))), "Overflow", None,
+     None, None),
+    (lambda: precision.reduced_gemm(precision.BF16, np.full((1, 1), 1e30), np.full((1, 1), 1e30)), "Overflow", None,
+     None, None),
+    (lambda: precision.reduced_gemm(precision.Symmetric, X, X), "TypeMismatch", "precision", None, None),
     (lambda: precision.initial_loss_scaler(0.0, 1), "DomainError", "scale", None, 0.0),
     (lambda: precision.initial_loss_scaler(-2.0, 0), "DomainError", "scale", None, -2.0),
     (lambda: precision.initial_loss_scaler(math.inf, 1), "NonFinite", "scale", None, math.inf),
