@@ -61,9 +61,9 @@ VEC_INLINE sums_vector dot_pairs(sums_vector sums, sums_vector right, sums_vecto
 enum { VECTORS = 2, COLUMNS = VECTORS * LANES };
 
 /*
- * Packed elements are bytes where runs are of four, 16-bit integers where they are of two. Four steps of
- * depth of a panel: run by run, a run of each column. The sliver is row after row, padded to four steps,
- * behind a word a row that its sums start from.
+ * Packed elements are bytes where runs are of four, 16-bit integers where they are of two: a run is one
+ * 32-bit word. Depth is padded to four steps with zeros. A panel holds run by run a word of each column; a
+ * sliver run by run a word of each row, behind the words that the rows' sums start from.
  */
 #define PACKED_SIZE (RUN == 4 ? 1 : 2)
 
@@ -72,26 +72,36 @@ static int64_t padded(int64_t depth)
     return (depth + 3) / 4 * 4;
 }
 
+VEC_INLINE int32_t load_word(const void *p)
+{
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return word;
+}
+
+VEC_INLINE int32_t word_of(const int8_t *q)
+{
+    if (RUN == 4)
+        return load_word(q);
+    return (int32_t)((uint32_t)(uint16_t)q[0] | (uint32_t)(uint16_t)q[1] << 16);
+}
+
 static void pack_left(int64_t rows, int64_t depth, const int8_t *left, int64_t stride, void *sliver)
 {
-    int32_t *start = sliver;
-    char *packed = (char *)(start + ROWS);
-    const int64_t row_bytes = padded(depth) * PACKED_SIZE;
+    int32_t *start = sliver, *words = start + ROWS;
+    const int64_t whole = depth / RUN, runs = padded(depth) / RUN;
     for (int64_t i = 0; i < rows; i++) {
         const int8_t *from = left + i * stride;
-        char *to = packed + i * row_bytes;
-        memset(to + depth * PACKED_SIZE, 0, (size_t)(row_bytes - depth * PACKED_SIZE));
-        if (RUN == 4) {
-            int32_t sum = 0;
-            for (int64_t k = 0; k < depth; k++)
-                sum += from[k];
-            memcpy(to, from, (size_t)depth);
-            start[i] = -128 * sum;
-        } else {
-            for (int64_t k = 0; k < depth; k++)
-                ((int16_t *)to)[k] = from[k];
-            start[i] = 0;
-        }
+        int8_t tail[8] = {0};
+        memcpy(tail, from + whole * RUN, (size_t)(depth - whole * RUN));
+        for (int64_t run = 0; run < whole; run++)
+            words[run * ROWS + i] = word_of(from + run * RUN);
+        for (int64_t run = whole; run < runs; run++)
+            words[run * ROWS + i] = word_of(tail + (run - whole) * RUN);
+        int32_t sum = 0;
+        for (int64_t k = 0; k < depth && RUN == 4; k++)
+            sum += from[k];
+        start[i] = -128 * sum;
     }
 }
 
@@ -158,18 +168,16 @@ VEC_INLINE sums_vector load_vector(const void *p)
     return v;
 }
 
-VEC_INLINE int32_t load_word(const void *p)
+VEC_INLINE void store_vector(void *p, sums_vector v)
 {
-    int32_t word;
-    __builtin_memcpy(&word, p, sizeof word);
-    return word;
+    __builtin_memcpy(p, &v, sizeof v);
 }
 
 VEC_INLINE void tile_of(int rows, int64_t depth, const void *sliver, const void *panel, int32_t *sums)
 {
-    const int32_t *start = sliver;
-    const char *left = (const char *)(start + ROWS), *right = panel;
-    const int64_t runs = padded(depth) / RUN, row_bytes = padded(depth) * PACKED_SIZE;
+    const int32_t *start = sliver, *left = start + ROWS;
+    const char *right = panel;
+    const int64_t runs = padded(depth) / RUN;
     sums_vector acc[ROWS][VECTORS];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
@@ -180,16 +188,18 @@ VEC_INLINE void tile_of(int rows, int64_t depth, const void *sliver, const void 
         const sums_vector first = load_vector(right), second = load_vector(right + sizeof first);
 #pragma GCC unroll 16
         for (int i = 0; i < rows; i++) {
-            const sums_vector word = BROADCAST(load_word(left + i * row_bytes));
+            const sums_vector word = BROADCAST(left[i]);
             acc[i][0] = DOT(acc[i][0], first, word);
             acc[i][1] = DOT(acc[i][1], second, word);
         }
-        left += RUN * PACKED_SIZE;
+        left += ROWS;
         right += COLUMNS * RUN * PACKED_SIZE;
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
-        __builtin_memcpy(sums + i * COLUMNS, acc[i], sizeof acc[i]);
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++)
+            store_vector(sums + i * COLUMNS + v * LANES, acc[i][v]);
 }
 
 /* One function a number of rows, so that every accumulator stays in a register. */

@@ -138,6 +138,11 @@ VEC_INLINE floats load_floats(const float *p)
     return v;
 }
 
+VEC_INLINE void store_floats(float *p, floats v)
+{
+    __builtin_memcpy(p, &v, sizeof v);
+}
+
 VEC_INLINE floats broadcast(float x)
 {
     return x - (floats){0};
@@ -164,7 +169,9 @@ VEC_INLINE void tile_of(int rows, int64_t depth, const float *sliver, const floa
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
-        __builtin_memcpy(sums + i * COLUMNS, acc[i], sizeof acc[i]);
+#pragma GCC unroll 2
+        for (int v = 0; v < VECTORS; v++)
+            store_floats(sums + i * COLUMNS + v * FLOATS, acc[i][v]);
 }
 
 #define TILE(n)                                                                                    \
