@@ -16,6 +16,12 @@ typedef struct hm_random_kernels {
      */
     void (*box_muller)(double *u, int64_t pairs);
 
+    /*
+     * Philox4x32-10 of counters counter, counter + 1, ... (two words, the lower one first) with
+     * that key: block i makes the uniforms out[2i] and out[2i+1].
+     */
+    void (*philox)(const uint64_t counter[2], uint64_t key, double *out, int64_t blocks);
+
     /* out[i] = e^(-z[i]^2 / 2), for |z[i]| <= 1; in place where out is z. */
     void (*bell)(const double *z, double *out, int64_t n);
 

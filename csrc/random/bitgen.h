@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/random.h"
+
 __extension__ typedef unsigned __int128 hm_uint128;
 
 enum { HM_MT19937_KEYS = 624, HM_BIT_STATE_WORDS = HM_MT19937_KEYS / 2 + 1 };
@@ -52,8 +54,9 @@ typedef struct hm_bitgen_kind {
 
     void (*seed)(hm_bit_state *s, uint64_t stream, uint64_t seed); /* the published procedure */
     uint64_t (*next)(hm_bit_state *s);                             /* one output, zero-extended */
-    void (*uniforms)(hm_bit_state *s, double *out, size_t n);      /* n doubles in [0, 1) */
-    void (*advance)(hm_bit_state *s, hm_uint128 outputs);          /* NULL: only by drawing */
+    /* n doubles in [0, 1); the table is for those that have a kernel, and changes nothing */
+    void (*uniforms)(const hm_random_kernels *kernels, hm_bit_state *s, double *out, size_t n);
+    void (*advance)(hm_bit_state *s, hm_uint128 outputs); /* NULL: only by drawing */
     void (*jump)(hm_bit_state *s); /* by the generator's own great distance; NULL: it has none */
     bool (*valid)(const hm_bit_state *s); /* could these words have come from seed and next? */
 } hm_bitgen_kind;

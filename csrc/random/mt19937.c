@@ -90,8 +90,10 @@ static inline uint32_t next_word(hm_bit_state *s)
 
 static uint64_t next_mt19937(hm_bit_state *s) { return next_word(s); }
 
-static void uniforms_mt19937(hm_bit_state *s, double *out, size_t n)
+static void uniforms_mt19937(const hm_random_kernels *kernels, hm_bit_state *s, double *out,
+                             size_t n)
 {
+    (void)kernels;
     while (n > 0) {
         uint32_t position = s->mt19937.position;
         if (position >= N - 1) { /* nothing left, or one half of a double */

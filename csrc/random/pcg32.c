@@ -33,8 +33,9 @@ static uint64_t next_pcg32(hm_bit_state *s)
 
 /* The second output of a double comes from a step of its own, the next double from a double step:
  * one multiplication on the critical path instead of two. */
-static void uniforms_pcg32(hm_bit_state *s, double *out, size_t n)
+static void uniforms_pcg32(const hm_random_kernels *kernels, hm_bit_state *s, double *out, size_t n)
 {
+    (void)kernels;
     const uint64_t increment = s->pcg32.increment;
     const uint64_t multiplier2 = MULTIPLIER * MULTIPLIER;
     const uint64_t increment2 = increment * (MULTIPLIER + 1);

@@ -41,8 +41,9 @@ static uint64_t next_pcg64(hm_bit_state *s)
     return permute(state);
 }
 
-static void uniforms_pcg64(hm_bit_state *s, double *out, size_t n)
+static void uniforms_pcg64(const hm_random_kernels *kernels, hm_bit_state *s, double *out, size_t n)
 {
+    (void)kernels;
     const hm_uint128 increment = join(s->pcg64.increment);
     hm_uint128 state = join(s->pcg64.state);
     for (size_t i = 0; i < n; i++) {

@@ -16,8 +16,10 @@ static void seed_splitmix64(hm_bit_state *s, uint64_t stream, uint64_t seed)
 
 static uint64_t next_splitmix64(hm_bit_state *s) { return hm_splitmix64_next(&s->splitmix64); }
 
-static void uniforms_splitmix64(hm_bit_state *s, double *out, size_t n)
+static void uniforms_splitmix64(const hm_random_kernels *kernels, hm_bit_state *s, double *out,
+                                size_t n)
 {
+    (void)kernels;
     const uint64_t start = s->splitmix64;
     for (size_t i = 0; i < n; i++)
         out[i] = hm_uniform_from_64(hm_splitmix64_mix(start + (i + 1) * HM_SPLITMIX64_GAMMA));

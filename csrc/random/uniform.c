@@ -12,6 +12,7 @@ enum {
 };
 
 typedef struct uniform_fill {
+    const hm_random_kernels *kernels;
     const hm_bitgen *start; /* NULL: the uniforms are drawn already */
     double *out;
     int64_t n;
@@ -26,7 +27,7 @@ static void draw_range(const uniform_fill *fill, hm_bitgen *g, int64_t first, in
     for (int64_t at = first; at < end; at += BATCH) {
         const int64_t count = least(end - at, BATCH);
         if (g)
-            g->kind->uniforms(&g->state, fill->out + at, (size_t)count);
+            g->kind->uniforms(fill->kernels, &g->state, fill->out + at, (size_t)count);
         if (fill->use)
             fill->use(fill->user, fill->out + at, at, count);
     }
@@ -50,7 +51,8 @@ void hm_draw_uniforms_for(const hm_context *ctx, hm_stream *s, double *out, int6
                           hm_uniforms_use use, void *user)
 {
     hm_bitgen *g = &s->bits;
-    uniform_fill fill = {.out = out, .n = n, .use = use, .user = user};
+    uniform_fill fill = {
+        .kernels = hm_context_kernels(ctx)->random, .out = out, .n = n, .use = use, .user = user};
     if (n <= CHUNK) {
         draw_range(&fill, g, 0, n);
         return;
@@ -58,7 +60,7 @@ void hm_draw_uniforms_for(const hm_context *ctx, hm_stream *s, double *out, int6
     if (g->kind->advance)
         fill.start = g;
     else
-        g->kind->uniforms(&g->state, out, (size_t)n);
+        g->kind->uniforms(fill.kernels, &g->state, out, (size_t)n);
     if (fill.start || use)
         hm_parallel_for(ctx, (n - 1) / CHUNK + 1, draw_chunk, &fill);
     if (fill.start)

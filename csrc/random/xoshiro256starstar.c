@@ -42,8 +42,10 @@ static uint64_t next_xoshiro256(hm_bit_state *s)
     return result;
 }
 
-static void uniforms_xoshiro256(hm_bit_state *state, double *out, size_t n)
+static void uniforms_xoshiro256(const hm_random_kernels *kernels, hm_bit_state *state, double *out,
+                                size_t n)
 {
+    (void)kernels;
     uint64_t *const words = state->xoshiro256;
     uint64_t s[4] = {words[0], words[1], words[2], words[3]};
     for (size_t i = 0; i < n; i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "kernels/kernels.h"
 #include "random/bitgen.h"
 #include "random/mt19937.h"
 
@@ -223,7 +224,7 @@ static void test_bitgen__filling_equals_drawing(void)
                 hm_bitgen slow = seeded(kinds[k], 11, 2024);
                 draw(&slow, before == 4 ? 623 : before);
                 hm_bitgen fast = slow;
-                fast.kind->uniforms(&fast.state, filled, lengths[l]);
+                fast.kind->uniforms(hm_kernels_default()->random, &fast.state, filled, lengths[l]);
                 int equal = 1;
                 for (size_t i = 0; i < lengths[l]; i++) {
                     uint64_t x = hm_next(&slow);

@@ -25,8 +25,8 @@ static vec_angle angle_of_turn(vec u)
 }
 
 /*
- * 1 - u is exact and at least 2^-53; 0 - 2 log is +0 where the logarithm is 0. Whole vectors: what stands
- * behind the count is turned as well.
+ * 1 - u is exact and at least 2^-53; 0 - 2 log is +0 where the logarithm is 0. Whole vectors: what
+ * stands behind the count is turned as well.
  */
 static void turn(double *first, double *second, int64_t count)
 {
@@ -51,6 +51,84 @@ static void box_muller(double *u, int64_t pairs)
         for (int64_t i = 0; i < count; i++) {
             u[2 * (at + i)] = first[i];
             u[2 * (at + i) + 1] = second[i];
+        }
+    }
+}
+
+/* ---- Philox4x32-10 (random/philox4x32.c), a block a lane, each 32-bit word in a lane of 64 ----
+ */
+
+enum { PHILOX_ROUNDS = 10 };
+
+#define LOW_WORD vec_int_of(0xffffffff)
+
+typedef struct philox_words {
+    vec_int c[4];
+} philox_words;
+
+/* Lane l: counter + first + l, its carry included. */
+static philox_words philox_counters(const uint64_t counter[2], int64_t first)
+{
+    int64_t low[VEC_WIDTH], high[VEC_WIDTH];
+    for (int l = 0; l < VEC_WIDTH; l++) {
+        const uint64_t sum = counter[0] + (uint64_t)(first + l);
+        low[l] = (int64_t)sum;
+        high[l] = (int64_t)(counter[1] + (sum < counter[0]));
+    }
+    vec_int l, h;
+    __builtin_memcpy(&l, low, sizeof l);
+    __builtin_memcpy(&h, high, sizeof h);
+    return (philox_words){{l & LOW_WORD, vec_shift_right_logical(l, 32), h & LOW_WORD,
+                           vec_shift_right_logical(h, 32)}};
+}
+
+/* Rounds depend on each other and groups do not: side by side they hide the multiplier's latency.
+ */
+enum { PHILOX_GROUPS = VEC_WIDTH == 8 ? 4 : 2 };
+
+static void philox_rounds(philox_words w[PHILOX_GROUPS], uint64_t key)
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+#pragma GCC unroll 4
+        for (int g = 0; g < PHILOX_GROUPS; g++) {
+            vec_int *c = w[g].c;
+            const vec_int p0 = vec_int_product32(c[0], vec_int_of(0xd2511f53));
+            const vec_int p1 = vec_int_product32(c[2], vec_int_of(0xcd9e8d57));
+            c[0] = vec_shift_right_logical(p1, 32) ^ c[1] ^ vec_int_of(k0);
+            c[1] = p1 & LOW_WORD;
+            c[2] = vec_shift_right_logical(p0, 32) ^ c[3] ^ vec_int_of(k1);
+            c[3] = p0 & LOW_WORD;
+        }
+        k0 += 0x9e3779b9;
+        k1 += 0xbb67ae85;
+    }
+}
+
+/* (a >> 5) 2^-27 + (b >> 6) 2^-53: no bits in common, so the sum is exact. */
+static vec uniform_of_words(vec_int a, vec_int b)
+{
+    return vec_from_int(vec_shift_right_logical(a, 5)) * 0x1p-27 +
+           vec_from_int(vec_shift_right_logical(b, 6)) * 0x1p-53;
+}
+
+static void philox(const uint64_t counter[2], uint64_t key, double *out, int64_t blocks)
+{
+    enum { STEP = PHILOX_GROUPS * VEC_WIDTH };
+    for (int64_t at = 0; at < blocks; at += STEP) {
+        philox_words w[PHILOX_GROUPS];
+        double first[STEP], second[STEP];
+        for (int g = 0; g < PHILOX_GROUPS; g++)
+            w[g] = philox_counters(counter, at + g * VEC_WIDTH);
+        philox_rounds(w, key);
+        for (int g = 0; g < PHILOX_GROUPS; g++) {
+            vec_store(first + g * VEC_WIDTH, uniform_of_words(w[g].c[0], w[g].c[1]));
+            vec_store(second + g * VEC_WIDTH, uniform_of_words(w[g].c[2], w[g].c[3]));
+        }
+        const int64_t count = blocks - at < STEP ? blocks - at : STEP;
+        for (int64_t l = 0; l < count; l++) {
+            out[2 * (at + l)] = first[l];
+            out[2 * (at + l) + 1] = second[l];
         }
     }
 }
@@ -82,6 +160,7 @@ static void subtract(double c, const double *v, double *x, int64_t n)
 extern const hm_random_kernels HM_K(random);
 const hm_random_kernels HM_K(random) = {
     .box_muller = box_muller,
+    .philox = philox,
     .bell = bell,
     .subtract = subtract,
 };

@@ -70,6 +70,7 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  * not_equal vec_int_equal vec_int_greater (a, b) -> vec_mask vec_mask_and vec_mask_or vec_mask_not,
  * vec_mask_any vec_mask_all vec_select(m, a, b)      a where m, else b;   vec_int_select
  *   vec_shift_right(i, n)    arithmetic, n a constant;   vec_shift_right_logical(i, n)
+ *   vec_int_product32(a, b)  of the lower 32 bits of each lane, unsigned, 64 bits of result
  *   vec_table16(t, i)        t[i & 15] of 16 doubles
  *   vec_even vec_odd (a, b)  lanes 0, 2, 4 ... (1, 3, 5 ...) of a and then of b
  *   vec_taint(t, x)          t + 0 x: a zero stays zero until x is infinite or NaN, then it is NaN

@@ -82,6 +82,11 @@ VEC_INLINE vec_int vec_shift_right_logical(vec_int i, unsigned n)
     return (vec_int)_mm256_srli_epi64((__m256i)i, (int)n);
 }
 
+VEC_INLINE vec_int vec_int_product32(vec_int a, vec_int b)
+{
+    return (vec_int)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+}
+
 VEC_INLINE vec vec_table16(const double t[16], vec_int i)
 {
     return (vec){t[i[0] & 15], t[i[1] & 15], t[i[2] & 15], t[i[3] & 15]};

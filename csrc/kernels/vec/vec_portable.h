@@ -2,6 +2,12 @@
  * The vocabulary on two doubles in the compiler's own vectors: SSE2 on the x86-64 baseline, NEON on
  * AArch64, anything else. Included by vec.h alone.
  */
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #if !defined(__FMA__) && !defined(__ARM_FEATURE_FMA) && !defined(__aarch64__)
 #include "kernels/vec/fma_emulated.h"
 #endif
@@ -76,6 +82,18 @@ VEC_INLINE vec_int vec_shift_right_logical(vec_int i, unsigned n)
 {
     typedef uint64_t vec_unsigned __attribute__((vector_size(8 * VEC_WIDTH)));
     return (vec_int)((vec_unsigned)i >> n);
+}
+
+VEC_INLINE vec_int vec_int_product32(vec_int a, vec_int b)
+{
+#if defined(__SSE2__)
+    return (vec_int)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(__aarch64__)
+    return (vec_int)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
+#else
+    return (vec_int){(int64_t)((uint64_t)(uint32_t)a[0] * (uint32_t)b[0]),
+                     (int64_t)((uint64_t)(uint32_t)a[1] * (uint32_t)b[1])};
+#endif
 }
 
 VEC_INLINE vec vec_table16(const double t[16], vec_int i)
