@@ -106,6 +106,7 @@ hm_status hm_fail_requirement(hm_context *ctx, const char *argument, const char 
                               const char *requirement)
 {
     hm_failure *failure = begin(ctx, HMATH_DOMAIN_ERROR, argument, HM_SCALAR);
+    failure->error.value = NAN; /* there is no number to blame */
     failure->error.requirement = requirement;
     say(failure, "%s %s; required %s", argument, found, requirement);
     return HMATH_CHECKED;

@@ -49,6 +49,8 @@ def _from_math_error(error: Any) -> errors.HMathError:
     elif constructor in _HAS_VALUE:
         # A parameter that is an Int is reported as one.
         value = error.integer if error.integer and error.integer == error.value else error.value
+        if constructor == lib.HMATH_DOMAIN_ERROR and value != value:
+            value = None  # a failure in words, with no number to blame
     cls = _CONSTRUCTORS[constructor]
     return cls(
         errors.MathError(
