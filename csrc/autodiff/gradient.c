@@ -121,6 +121,7 @@ typedef struct reverse_pass {
     hm_graph *g;
     hm_order order;
     bool *active;
+    bool *cut; /* nodes not to go beyond; NULL: none */
     contributions cotangents;
 } reverse_pass;
 
@@ -180,7 +181,7 @@ static void walk_back(reverse_pass *pass, hm_node **totals)
         }
         if (!wanted || !cotangents)
             hm_graph_fail(pass->g, hm_fail_memory(pass->g->ctx));
-        else if (totals[i])
+        else if (totals[i] && !(pass->cut && pass->cut[i]))
             pull_back(pass, i, totals[i], wanted, cotangents);
     }
     if (room > INLINE_INPUTS) {
@@ -189,8 +190,21 @@ static void walk_back(reverse_pass *pass, hm_node **totals)
     }
 }
 
-void hm_reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds, int64_t n,
-                     hm_node *const *wrt, int64_t m, hm_node **cotangents_out)
+/* cut[i] for each node of wrt. */
+static bool *find_cut(const hm_order *order, hm_node *const *wrt, int64_t m)
+{
+    bool *cut = hm_alloc_zeroed((size_t)order->count);
+    for (int64_t j = 0; cut && j < m; j++) {
+        int64_t place = hm_order_find(order, wrt[j]);
+        if (place >= 0)
+            cut[place] = true;
+    }
+    return cut;
+}
+
+/* With `leaves`, the nodes in wrt count as variables, whatever they are made of. */
+static void reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds, int64_t n,
+                         hm_node *const *wrt, int64_t m, bool leaves, hm_node **cotangents_out)
 {
     reverse_pass pass = {.g = g};
     hm_node **totals = NULL;
@@ -205,7 +219,9 @@ void hm_reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds
     }
     pass.active = find_active(&pass.order, wrt, m);
     totals = hm_alloc_zeroed((size_t)pass.order.count * sizeof *totals);
-    bool ok = contributions_open(&pass.cotangents, pass.order.count) && pass.active && totals;
+    pass.cut = leaves ? find_cut(&pass.order, wrt, m) : NULL;
+    bool ok = contributions_open(&pass.cotangents, pass.order.count) && pass.active && totals &&
+              (pass.cut || !leaves);
     for (int64_t i = 0; ok && i < n; i++)
         ok = !seeds[i] ||
              contribute(&pass.cotangents, hm_order_find(&pass.order, outputs[i]), seeds[i]);
@@ -220,7 +236,14 @@ void hm_reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds
     hm_free(totals);
     contributions_close(&pass.cotangents);
     hm_free(pass.active);
+    hm_free(pass.cut);
     hm_order_free(&pass.order);
+}
+
+void hm_reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds, int64_t n,
+                     hm_node *const *wrt, int64_t m, hm_node **cotangents_out)
+{
+    reverse_mode(g, outputs, seeds, n, wrt, m, false, cotangents_out);
 }
 
 void hm_ad_gradient(hm_graph *g, hm_node *output, hm_node *const *wrt, int64_t m,
@@ -252,7 +275,7 @@ void hm_reverse_by_expansion(hm_graph *g, hm_node *node, hm_node *cotangent, con
             asked[m++] = node->inputs[i];
     if (!expansion)
         return;
-    hm_reverse_mode(g, &expansion, &cotangent, 1, asked, m, found);
+    reverse_mode(g, &expansion, &cotangent, 1, asked, m, true, found);
     for (int32_t i = node->count; i-- > 0;)
         if (wanted[i])
             cotangents[i] = found[--m];

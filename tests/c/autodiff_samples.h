@@ -7,6 +7,7 @@
 
 #include "autodiff/leaf.h"
 #include "kernels/elementwise.h"
+#include "neural/graph/graph.h"
 #include "primitives/elementwise.h"
 #include "primitives/index.h"
 #include "primitives/join.h"
@@ -247,6 +248,128 @@ static hm_node *build_dense(hm_graph *g, hm_node *const *x)
     return hm_ad_dense(g, x[0], x[1], x[2]);
 }
 
+/* ------------------------------------------------- layers */
+
+/* Options with one stride, padding and dilation for both axes; made once, never released. */
+static const hm_conv_options *conv_options(hm_graph *g, int64_t stride, int64_t padding,
+                                           int64_t dilation, int64_t groups)
+{
+    const int64_t strides[] = {stride, stride}, paddings[] = {padding, padding},
+                  dilations[] = {dilation, dilation};
+    static hm_list lists[3];
+    static int64_t numbers[3][2];
+    static hm_conv_options options;
+    (void)g;
+    for (int i = 0; i < 2; i++) {
+        numbers[0][i] = strides[i];
+        numbers[1][i] = paddings[i];
+        numbers[2][i] = dilations[i];
+    }
+    for (int i = 0; i < 3; i++)
+        lists[i] = (hm_list){.element = HM_ELEMENT_INT, .length = 2, .columns = HM_FLAT, .data = numbers[i]};
+    options = (hm_conv_options){.stride = &lists[0], .padding = &lists[1], .dilation = &lists[2], .groups = groups};
+    return &options;
+}
+
+static hm_node *build_convolution(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_convolution(g, conv_options(g, 1, 1, 1, 1), x[0], x[1], x[2]);
+}
+
+static hm_node *build_convolution_grouped(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_convolution(g, conv_options(g, 2, 1, 2, 2), x[0], x[1], x[2]);
+}
+
+static hm_node *build_transposed(hm_graph *g, hm_node *const *x)
+{
+    static const int64_t one[] = {1, 1};
+    const hm_ints output_padding = {.data = one, .length = 2};
+    return hm_ad_transposed_convolution(g, &output_padding, conv_options(g, 2, 1, 1, 2), x[0], x[1], x[2]);
+}
+
+static hm_node *build_convolution_weights(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = build_convolution_grouped(g, (hm_node *[]){x[0], x[1], x[2]});
+    if (!y)
+        return NULL;
+    return hm_graph_make2(g, &hm_op_convolution_weights, hm_node_attributes(y), y->attribute_size, x[0], hm_ad_square(g, y));
+}
+
+static hm_node *pool(hm_graph *g, hm_pool_method method, hm_node *x)
+{
+    static const int64_t two[] = {2, 2}, three[] = {3, 3}, one[] = {1, 1};
+    const hm_pool_mode mode = {.method = method};
+    const hm_ints kernel = {.data = three, .length = 2}, stride = {.data = two, .length = 2}, padding = {.data = one, .length = 2};
+    return hm_ad_pooling(g, &mode, &kernel, &stride, &padding, x);
+}
+
+static hm_node *build_max_pool(hm_graph *g, hm_node *const *x)
+{
+    return pool(g, HM_POOL_MAX, x[0]);
+}
+
+static hm_node *build_average_pool(hm_graph *g, hm_node *const *x)
+{
+    return pool(g, HM_POOL_AVERAGE, x[0]);
+}
+
+static hm_node *build_max_scatter(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = pool(g, HM_POOL_MAX, x[0]);
+    return y ? hm_graph_make2(g, &hm_op_max_pool_scatter, hm_node_attributes(y), y->attribute_size, x[0], hm_ad_square(g, y)) : NULL;
+}
+
+static hm_node *build_max_gather(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = pool(g, HM_POOL_MAX, x[0]);
+    return y ? hm_graph_make2(g, &hm_op_max_pool_gather, hm_node_attributes(y), y->attribute_size, x[0], hm_ad_square(g, x[0])) : NULL;
+}
+
+static hm_node *build_average_spread(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = pool(g, HM_POOL_AVERAGE, x[0]);
+    return y ? hm_graph_make1(g, &hm_op_average_pool_spread, hm_node_attributes(y), y->attribute_size, hm_ad_square(g, y)) : NULL;
+}
+
+static hm_node *build_layer_norm(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_layer_norm(g, 2, 0.1, x[0]);
+}
+
+static hm_node *build_rms_norm(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_rms_norm(g, 1, 0.1, x[0]);
+}
+
+static hm_node *build_group_norm(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_group_norm(g, 2, 0.1, x[0]);
+}
+
+static hm_node *build_instance_norm(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_instance_norm(g, 0.1, x[0]);
+}
+
+static hm_node *build_layer_norm_reverse(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = hm_ad_layer_norm(g, 1, 0.1, x[0]);
+    return y ? hm_graph_make(g, &hm_op_layer_norm_reverse, hm_node_attributes(y), y->attribute_size, (hm_node *[]){x[0], y, x[1]}, 3) : NULL;
+}
+
+static hm_node *build_rms_norm_reverse(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = hm_ad_rms_norm(g, 1, 0.1, x[0]);
+    return y ? hm_graph_make(g, &hm_op_rms_norm_reverse, hm_node_attributes(y), y->attribute_size, (hm_node *[]){x[0], y, x[1]}, 3) : NULL;
+}
+
+static hm_node *build_batch_norm(hm_graph *g, hm_node *const *x)
+{
+    hm_node *mean = NULL, *variance = NULL;
+    return hm_ad_batch_norm(g, 0.1, x[1], x[2], x[0], &mean, &variance);
+}
+
 /* ------------------------------------------------- the rows */
 
 #define UNARY(name, low, high, second)                                                             \
@@ -347,6 +470,22 @@ static const sample samples[] = {
     {&hm_op_matrix_product, "matmul tn", build_product_tn, 2, {S2(4, 3), S2(4, 2)}, -1, 1, true, 0,
      NULL},
     {&hm_op_dense, "dense", build_dense, 3, {S3(2, 3, 4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL},
+    {&hm_op_convolution, "convolution", build_convolution, 3, {S4(2, 3, 4, 5), S4(2, 3, 3, 2), S1(2)}, -1, 1, true, 0, NULL},
+    {&hm_op_convolution, "convolution grouped", build_convolution_grouped, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL},
+    {&hm_op_convolution_adjoint, "transposed", build_transposed, 3, {S4(2, 4, 3, 2), S4(4, 2, 3, 2), S1(4)}, -1, 1, true, 0, NULL},
+    {&hm_op_convolution_weights, "convolution weights", build_convolution_weights, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL},
+    {&hm_op_max_pool, "max pooling", build_max_pool, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL},
+    {&hm_op_max_pool_scatter, "max scatter", build_max_scatter, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL},
+    {&hm_op_max_pool_gather, "max gather", build_max_gather, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL},
+    {&hm_op_average_pool, "average pooling", build_average_pool, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL},
+    {&hm_op_average_pool_spread, "average spread", build_average_spread, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL},
+    {&hm_op_layer_norm, "layer_norm", build_layer_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL},
+    {&hm_op_layer_norm, "group_norm", build_group_norm, 1, {S3(2, 4, 3)}, -1, 1, true, 0, NULL},
+    {&hm_op_layer_norm, "instance_norm", build_instance_norm, 1, {S4(2, 2, 3, 2)}, -1, 1, true, 0, NULL},
+    {&hm_op_rms_norm, "rms_norm", build_rms_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL},
+    {&hm_op_layer_norm_reverse, "layer_norm reverse", build_layer_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL},
+    {&hm_op_rms_norm_reverse, "rms_norm reverse", build_rms_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL},
+    {&hm_op_mean, "batch_norm", build_batch_norm, 3, {S3(3, 2, 4), S1(2), S1(2)}, -1, 1, true, 0, NULL},
     {&hm_op_dense, "dense vector", build_dense, 3, {S1(4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL},
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "neural/layers/check.h"
+#include "neural/layers/convolution.h"
 #include "neural/layers/layers.h"
 #include "neural/layers/window.h"
 #include "runtime/checked.h"
@@ -33,10 +34,10 @@ static hm_status check_options(hm_context *ctx, const hm_conv_options *options, 
 }
 
 /* Step 3, ranks and lengths: how many spatial axes there are. */
-static hm_status check_axes(hm_context *ctx, const hm_conv_options *options, const hm_tensor *input,
-                            const hm_tensor *weights, const hm_doubles *bias, int *spatial)
+static hm_status check_axes(hm_context *ctx, const hm_conv_options *options, const hm_shape *input,
+                            const hm_shape *weights, const hm_doubles *bias, int *spatial)
 {
-    const int32_t rank = input->shape.rank, axes = rank - 2;
+    const int32_t rank = input->rank, axes = rank - 2;
     if (rank < 3 || rank > 5) {
         char actual[32];
         snprintf(actual, sizeof actual, "rank %d", rank);
@@ -48,17 +49,17 @@ static hm_status check_axes(hm_context *ctx, const hm_conv_options *options, con
             HMATH_OK ||
         (st = hm_check_length(ctx, "options.dilation", options->dilation->length, axes)) !=
             HMATH_OK ||
-        (st = hm_check_rank(ctx, "weights", &weights->shape, rank)) != HMATH_OK)
+        (st = hm_check_rank(ctx, "weights", weights, rank)) != HMATH_OK)
         return st;
     *spatial = axes;
     return hm_check_vector(ctx, "bias", bias);
 }
 
-static hm_window window_of(const hm_conv_options *options, const hm_tensor *input,
-                           const hm_tensor *weights, int i)
+static hm_window window_of(const hm_conv_options *options, const hm_shape *input,
+                           const hm_shape *weights, int i)
 {
-    return (hm_window){.extent = input->shape.extent[2 + i],
-                       .kernel = weights->shape.extent[2 + i],
+    return (hm_window){.extent = input->extent[2 + i],
+                       .kernel = weights->extent[2 + i],
                        .stride = ((const int64_t *)options->stride->data)[i],
                        .padding = ((const int64_t *)options->padding->data)[i],
                        .dilation = ((const int64_t *)options->dilation->data)[i]};
@@ -87,13 +88,13 @@ static hm_conv without_axes(void)
 }
 
 /* Step 4: a kernel has a tap, and an image a pixel. */
-static hm_status check_some_pixels(hm_context *ctx, const hm_tensor *input,
-                                   const hm_tensor *weights)
+static hm_status check_some_pixels(hm_context *ctx, const hm_shape *input,
+                                   const hm_shape *weights)
 {
-    const int32_t rank = input->shape.rank;
-    if (input->shape.extent[0] > 0 && hm_shape_span(&input->shape, 2, rank) == 0)
+    const int32_t rank = input->rank;
+    if (input->extent[0] > 0 && hm_shape_span(input, 2, rank) == 0)
         return hm_fail_empty(ctx, "input");
-    return hm_shape_span(&weights->shape, 2, rank) == 0 ? hm_fail_empty(ctx, "weights") : HMATH_OK;
+    return hm_shape_span(weights, 2, rank) == 0 ? hm_fail_empty(ctx, "weights") : HMATH_OK;
 }
 
 static hm_status check_elements(hm_context *ctx, const hm_tensor *input, const hm_tensor *weights,
@@ -131,9 +132,9 @@ static hm_status run(hm_context *ctx, convolve *how, const hm_conv *conv, const 
     return HMATH_OK;
 }
 
-static hm_status convolution(hm_context *ctx, bool depthwise, const hm_conv_options *options,
-                             const hm_tensor *input, const hm_tensor *weights,
-                             const hm_doubles *bias, hm_tensor **out)
+hm_status hm_plan_convolution(hm_context *ctx, bool depthwise, const hm_conv_options *options,
+                              const hm_shape *input, const hm_shape *weights,
+                              const hm_doubles *bias, hm_conv *conv_out, hm_shape *out)
 {
     hm_status st;
     int spatial = 0;
@@ -141,7 +142,7 @@ static hm_status convolution(hm_context *ctx, bool depthwise, const hm_conv_opti
         (st = check_axes(ctx, options, input, weights, bias, &spatial)) != HMATH_OK)
         return st;
 
-    const int64_t in = input->shape.extent[1], over = weights->shape.extent[0];
+    const int64_t in = input->extent[1], over = weights->extent[0];
     const int64_t groups = depthwise ? in : options->groups;
     const char *const argument = depthwise ? "weights" : "options.groups";
     if (groups == 0) { /* depthwise over no channels */
@@ -153,17 +154,17 @@ static hm_status convolution(hm_context *ctx, bool depthwise, const hm_conv_opti
         return st;
     }
     const int64_t each = groups == 0 ? 1 : in / groups;
-    if (weights->shape.extent[1] != each)
-        return fail_channels(ctx, "weights", 1, each, weights->shape.extent[1]);
+    if (weights->extent[1] != each)
+        return fail_channels(ctx, "weights", 1, each, weights->extent[1]);
     if ((st = hm_check_length(ctx, "bias", bias->length, over)) != HMATH_OK)
         return st;
 
     hm_conv conv = without_axes();
-    conv.batch = input->shape.extent[0];
+    conv.batch = input->extent[0];
     conv.groups = groups;
     conv.in_channels = in;
     conv.out_channels = over;
-    hm_shape shape = {.rank = input->shape.rank, .extent = {conv.batch, over}};
+    hm_shape shape = {.rank = input->rank, .extent = {conv.batch, over}};
     for (int i = 0; i < spatial; i++) {
         hm_window w = window_of(options, input, weights, i);
         if ((st = hm_window_slide(ctx, 2 + i, &w)) != HMATH_OK)
@@ -171,7 +172,22 @@ static hm_status convolution(hm_context *ctx, bool depthwise, const hm_conv_opti
         set_axis(&conv, i, spatial, &w, w.extent, w.places);
         shape.extent[2 + i] = w.places;
     }
-    if ((st = check_some_pixels(ctx, input, weights)) != HMATH_OK ||
+    if ((st = check_some_pixels(ctx, input, weights)) != HMATH_OK)
+        return st;
+    *conv_out = conv;
+    *out = shape;
+    return HMATH_OK;
+}
+
+static hm_status convolution(hm_context *ctx, bool depthwise, const hm_conv_options *options,
+                             const hm_tensor *input, const hm_tensor *weights,
+                             const hm_doubles *bias, hm_tensor **out)
+{
+    hm_status st;
+    hm_conv conv;
+    hm_shape shape;
+    if ((st = hm_plan_convolution(ctx, depthwise, options, &input->shape, &weights->shape, bias,
+                                  &conv, &shape)) != HMATH_OK ||
         (st = check_elements(ctx, input, weights, bias)) != HMATH_OK)
         return st;
     return run(ctx, hm_convolve, &conv, &shape, input, weights, bias, out);
@@ -190,10 +206,22 @@ hm_status hm_depthwise_convolution(hm_context *ctx, const hm_conv_options *optio
     return convolution(ctx, true, options, input, weights, bias, out);
 }
 
-hm_status hm_transposed_convolution(hm_context *ctx, const hm_ints *output_padding,
-                                    const hm_conv_options *options, const hm_tensor *input,
-                                    const hm_tensor *weights, const hm_doubles *bias,
-                                    hm_tensor **out)
+/* A condition between arguments: it comes after the elements. */
+hm_status hm_check_output_padding(hm_context *ctx, const hm_ints *output_padding,
+                                  const hm_conv_options *options)
+{
+    const int64_t *stride = options->stride->data;
+    for (int64_t i = 0; i < output_padding->length; i++)
+        if (output_padding->data[i] >= stride[i])
+            return hm_fail_domain_int(ctx, "output_padding", i, output_padding->data[i],
+                                      "< stride");
+    return HMATH_OK;
+}
+
+hm_status hm_plan_transposed_convolution(hm_context *ctx, const hm_ints *output_padding,
+                                         const hm_conv_options *options, const hm_shape *input,
+                                         const hm_shape *weights, const hm_doubles *bias,
+                                         hm_conv *conv_out, hm_shape *out)
 {
     hm_status st;
     int spatial = 0;
@@ -203,24 +231,24 @@ hm_status hm_transposed_convolution(hm_context *ctx, const hm_ints *output_paddi
         (st = hm_check_length(ctx, "output_padding", output_padding->length, spatial)) != HMATH_OK)
         return st;
 
-    const int64_t in = input->shape.extent[1], groups = options->groups;
+    const int64_t in = input->extent[1], groups = options->groups;
     int64_t over;
     if ((st = hm_check_divides(ctx, "options.groups", groups, in, "input channels")) != HMATH_OK)
         return st;
-    if (weights->shape.extent[0] != in)
-        return fail_channels(ctx, "weights", 0, in, weights->shape.extent[0]);
-    if (!hm_multiply_int(weights->shape.extent[1], groups, &over))
+    if (weights->extent[0] != in)
+        return fail_channels(ctx, "weights", 0, in, weights->extent[0]);
+    if (!hm_multiply_int(weights->extent[1], groups, &over))
         return hm_fail_memory(ctx);
     if ((st = hm_check_length(ctx, "bias", bias->length, over)) != HMATH_OK)
         return st;
 
     /* The adjoint of a convolution that goes from the result to the input. */
     hm_conv conv = without_axes();
-    conv.batch = input->shape.extent[0];
+    conv.batch = input->extent[0];
     conv.groups = groups;
     conv.in_channels = over;
     conv.out_channels = in;
-    hm_shape shape = {.rank = input->shape.rank, .extent = {conv.batch, over}};
+    hm_shape shape = {.rank = input->rank, .extent = {conv.batch, over}};
     for (int i = 0; i < spatial; i++) {
         hm_window w = window_of(options, input, weights, i);
         if ((st = hm_window_spread(ctx, 2 + i, output_padding->data[i], &w)) != HMATH_OK)
@@ -228,13 +256,25 @@ hm_status hm_transposed_convolution(hm_context *ctx, const hm_ints *output_paddi
         set_axis(&conv, i, spatial, &w, w.places, w.extent);
         shape.extent[2 + i] = w.places;
     }
-    if ((st = check_some_pixels(ctx, input, weights)) != HMATH_OK ||
-        (st = check_elements(ctx, input, weights, bias)) != HMATH_OK)
+    if ((st = check_some_pixels(ctx, input, weights)) != HMATH_OK)
         return st;
-    const int64_t *stride = options->stride->data;
-    for (int i = 0; i < spatial; i++)
-        if (output_padding->data[i] >= stride[i])
-            return hm_fail_domain_int(ctx, "output_padding", i, output_padding->data[i],
-                                      "< stride");
+    *conv_out = conv;
+    *out = shape;
+    return HMATH_OK;
+}
+
+hm_status hm_transposed_convolution(hm_context *ctx, const hm_ints *output_padding,
+                                    const hm_conv_options *options, const hm_tensor *input,
+                                    const hm_tensor *weights, const hm_doubles *bias,
+                                    hm_tensor **out)
+{
+    hm_status st;
+    hm_conv conv;
+    hm_shape shape;
+    if ((st = hm_plan_transposed_convolution(ctx, output_padding, options, &input->shape,
+                                             &weights->shape, bias, &conv, &shape)) != HMATH_OK ||
+        (st = check_elements(ctx, input, weights, bias)) != HMATH_OK ||
+        (st = hm_check_output_padding(ctx, output_padding, options)) != HMATH_OK)
+        return st;
     return run(ctx, hm_convolve_adjoint, &conv, &shape, input, weights, bias, out);
 }

@@ -11,7 +11,7 @@
 
 #include "neural/layers/check.h"
 #include "neural/layers/layers.h"
-#include "neural/layers/window.h"
+#include "neural/layers/pooling.h"
 #include "runtime/context.h"
 #include "runtime/pool.h"
 #include "tensor/reduce.h"
@@ -297,18 +297,21 @@ static void pool_chunk(void *task, int64_t chunk)
     }
 }
 
-static void run(hm_context *ctx, pooling *p, const hm_tensor *input, hm_tensor *result)
+static void run(hm_context *ctx, pooling *p, int64_t planes, const double *x, double *out)
 {
     enum { CHUNK_CELLS = 32768, MOST_CHUNKS = 64 };
-    if (result->size == 0)
+    const hm_window *w = p->window;
+    const int64_t input = planes * w[0].extent * w[1].extent * w[2].extent;
+    const int64_t result = planes * w[0].places * w[1].places * w[2].places;
+    if (result == 0)
         return;
     p->kernels = hm_context_kernels(ctx);
-    p->x = input->data;
-    p->out = result->data;
-    p->rows = result->size / p->window[2].places;
+    p->x = x;
+    p->out = out;
+    p->rows = result / p->window[2].places;
     p->plane_cells = p->window[0].extent * p->window[1].extent * p->window[2].extent;
     const int64_t chunks =
-        least(hm_chunks(most(input->size, result->size), CHUNK_CELLS, MOST_CHUNKS), p->rows);
+        least(hm_chunks(most(input, result), CHUNK_CELLS, MOST_CHUNKS), p->rows);
     p->rows_per_chunk = (p->rows + chunks - 1) / chunks;
     hm_parallel_for(ctx, (p->rows + p->rows_per_chunk - 1) / p->rows_per_chunk, pool_chunk, p);
 }
@@ -316,29 +319,29 @@ static void run(hm_context *ctx, pooling *p, const hm_tensor *input, hm_tensor *
 /* ------------------------------------------------- checks */
 
 /* Rank 3 to 5; where the spatial axes of the input land among the three of a pooling. */
-static hm_status check_input_rank(hm_context *ctx, const hm_tensor *input, int *spatial)
+static hm_status check_input_rank(hm_context *ctx, const hm_shape *input, int *spatial)
 {
-    if (input->shape.rank >= 3 && input->shape.rank <= 5) {
-        *spatial = input->shape.rank - 2;
+    if (input->rank >= 3 && input->rank <= 5) {
+        *spatial = input->rank - 2;
         return HMATH_OK;
     }
     char actual[32];
-    snprintf(actual, sizeof actual, "rank %d", input->shape.rank);
+    snprintf(actual, sizeof actual, "rank %d", input->rank);
     return hm_fail_shape(ctx, "input", "rank 3 to 5", actual);
 }
 
 /* A window needs a cell: no axis may be empty where there are planes to pool. */
-static hm_status check_cells(hm_context *ctx, const hm_tensor *input)
+static hm_status check_cells(hm_context *ctx, const hm_shape *input)
 {
-    const int64_t planes = input->shape.extent[0] * input->shape.extent[1];
-    return planes > 0 && input->size == 0 ? hm_fail_empty(ctx, "input") : HMATH_OK;
+    const int64_t planes = input->extent[0] * input->extent[1];
+    return planes > 0 && hm_shape_span(input, 2, input->rank) == 0 ? hm_fail_empty(ctx, "input") : HMATH_OK;
 }
 
-static hm_shape output_shape(const hm_tensor *input, const hm_window *window, int spatial)
+static hm_shape output_shape(const hm_shape *input, const hm_window *window, int spatial)
 {
-    hm_shape shape = {.rank = input->shape.rank};
-    shape.extent[0] = input->shape.extent[0];
-    shape.extent[1] = input->shape.extent[1];
+    hm_shape shape = {.rank = input->rank};
+    shape.extent[0] = input->extent[0];
+    shape.extent[1] = input->extent[1];
     for (int i = 0; i < spatial; i++)
         shape.extent[2 + i] = window[AXES - spatial + i].places;
     return shape;
@@ -348,11 +351,11 @@ static hm_status finish(hm_context *ctx, pooling *p, const hm_tensor *input, int
                         hm_tensor **out)
 {
     hm_tensor *result = NULL;
-    const hm_shape shape = output_shape(input, p->window, spatial);
+    const hm_shape shape = output_shape(&input->shape, p->window, spatial);
     hm_status st = hm_tensor_create(ctx, &shape, &result);
     if (st != HMATH_OK)
         return st;
-    run(ctx, p, input, result);
+    run(ctx, p, shape.extent[0] * shape.extent[1], input->data, result->data);
     atomic_init(&result->known_finite, true);
     *out = result;
     return HMATH_OK;
@@ -374,9 +377,17 @@ static void find_inner(pooling *p)
     p->full_tile = tile_size(p, p->full_rows);
 }
 
-hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *kernel,
-                     const hm_ints *stride, const hm_ints *padding, const hm_tensor *input,
-                     hm_tensor **out)
+void hm_pool_windows(hm_context *ctx, hm_pool_method method, const hm_window window[AXES],
+                     int64_t planes, const double *x, double *out)
+{
+    pooling p = {.method = method, .window = {window[0], window[1], window[2]}};
+    find_inner(&p);
+    run(ctx, &p, planes, x, out);
+}
+
+hm_status hm_plan_pooling(hm_context *ctx, const hm_ints *kernel, const hm_ints *stride,
+                          const hm_ints *padding, const hm_shape *input, hm_window window[AXES],
+                          hm_shape *out)
 {
     hm_status st;
     int spatial = 0;
@@ -388,11 +399,10 @@ hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *k
         (st = hm_check_length(ctx, "stride", stride->length, spatial)) != HMATH_OK ||
         (st = hm_check_length(ctx, "padding", padding->length, spatial)) != HMATH_OK)
         return st;
-
-    pooling p = {.method = mode->method, .window = {whole, whole, whole}};
+    window[0] = window[1] = window[2] = whole;
     for (int i = 0; i < spatial; i++) {
-        hm_window *w = &p.window[AXES - spatial + i];
-        *w = (hm_window){.extent = input->shape.extent[2 + i],
+        hm_window *w = &window[AXES - spatial + i];
+        *w = (hm_window){.extent = input->extent[2 + i],
                          .kernel = kernel->data[i],
                          .stride = stride->data[i],
                          .padding = padding->data[i],
@@ -400,16 +410,34 @@ hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *k
         if ((st = hm_window_slide(ctx, 2 + i, w)) != HMATH_OK)
             return st;
     }
-    if ((st = check_cells(ctx, input)) != HMATH_OK ||
-        (st = hm_check_tensor_finite(ctx, "input", input)) != HMATH_OK)
-        return st;
-    /* The first window ends before the first cell. With less padding than window, none is empty. */
-    for (int i = 0; i < spatial; i++)
+    *out = output_shape(input, window, spatial);
+    return check_cells(ctx, input);
+}
+
+/* The first window ends before the first cell. With less padding than window, none is empty. */
+hm_status hm_check_pool_padding(hm_context *ctx, const hm_ints *kernel, const hm_ints *padding)
+{
+    for (int64_t i = 0; i < kernel->length; i++)
         if (padding->data[i] >= kernel->data[i])
             return hm_fail_domain_int(ctx, "padding", i, padding->data[i],
                                       "< kernel, so that every window has a real cell");
+    return HMATH_OK;
+}
+
+hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *kernel,
+                     const hm_ints *stride, const hm_ints *padding, const hm_tensor *input,
+                     hm_tensor **out)
+{
+    hm_status st;
+    hm_shape shape;
+    pooling p = {.method = mode->method};
+    if ((st = hm_plan_pooling(ctx, kernel, stride, padding, &input->shape, p.window, &shape)) !=
+            HMATH_OK ||
+        (st = hm_check_tensor_finite(ctx, "input", input)) != HMATH_OK ||
+        (st = hm_check_pool_padding(ctx, kernel, padding)) != HMATH_OK)
+        return st;
     find_inner(&p);
-    return finish(ctx, &p, input, spatial, out);
+    return finish(ctx, &p, input, input->shape.rank - 2, out);
 }
 
 hm_status hm_adaptive_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *shape,
@@ -418,9 +446,9 @@ hm_status hm_adaptive_pooling(hm_context *ctx, const hm_pool_mode *mode, const h
     hm_status st;
     int spatial = 0;
     if ((st = hm_check_entries(ctx, "shape", shape, 1)) != HMATH_OK ||
-        (st = check_input_rank(ctx, input, &spatial)) != HMATH_OK ||
+        (st = check_input_rank(ctx, &input->shape, &spatial)) != HMATH_OK ||
         (st = hm_check_length(ctx, "shape", shape->length, spatial)) != HMATH_OK ||
-        (st = check_cells(ctx, input)) != HMATH_OK ||
+        (st = check_cells(ctx, &input->shape)) != HMATH_OK ||
         (st = hm_check_tensor_finite(ctx, "input", input)) != HMATH_OK)
         return st;
 
@@ -443,8 +471,8 @@ hm_status hm_global_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_
 {
     hm_status st;
     int spatial = 0;
-    if ((st = check_input_rank(ctx, input, &spatial)) != HMATH_OK ||
-        (st = check_cells(ctx, input)) != HMATH_OK ||
+    if ((st = check_input_rank(ctx, &input->shape, &spatial)) != HMATH_OK ||
+        (st = check_cells(ctx, &input->shape)) != HMATH_OK ||
         (st = hm_check_tensor_finite(ctx, "input", input)) != HMATH_OK)
         return st;
     const hm_shape shape = {.rank = 2, .extent = {input->shape.extent[0], input->shape.extent[1]}};

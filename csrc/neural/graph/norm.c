@@ -1,0 +1,363 @@
+/*
+ * Normalisation over trailing axes. With y the normalised row, r = 1/sqrt(variance + epsilon) (or, without
+ * the mean, 1/sqrt(mean of squares + epsilon)), the cotangent of a row is
+ *
+ *     layer norm   r * (u - mean(u) - y * mean(u y))        (Ba, Kiros, Hinton 2016)
+ *     RMS norm     r * (u - y * mean(u y))                  (Zhang, Sennrich 2019)
+ *
+ * computed in one pass by an op of its own; asked for its own derivative, it is written out in nodes.
+ * Group and instance norm are a layer norm of another shape, batch norm is written out.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "autodiff/gradient.h"
+#include "neural/graph/graph.h"
+#include "neural/layers/check.h"
+#include "primitives/elementwise.h"
+#include "primitives/index.h"
+#include "primitives/primitives.h"
+#include "primitives/reduce.h"
+#include "runtime/pool.h"
+#include "tensor/normalize.h"
+
+typedef struct norm {
+    int64_t rows, n; /* groups, and elements of each */
+    double epsilon;
+    int64_t axes;
+} norm;
+
+static const char *const input_argument[] = {"input"};
+static const char *const input_result_cotangent[] = {"input", "result", "cotangent"};
+
+static hm_status same_shape(hm_context *ctx, hm_node *const *inputs, int32_t count,
+                            const void *attributes, hm_shape *out)
+{
+    (void)ctx, (void)count, (void)attributes;
+    *out = hm_node_shape(inputs[0]);
+    return HMATH_OK;
+}
+
+static hm_status layer_norm_run(const hm_run *run)
+{
+    const norm *a = hm_node_attributes(run->node);
+    if (run->node->size)
+        hm_layer_rows(run->ctx, run->inputs[0], a->rows, a->n, a->epsilon, run->output);
+    return HMATH_OK; /* finite rows always have finite results */
+}
+
+static hm_status rms_norm_run(const hm_run *run)
+{
+    const norm *a = hm_node_attributes(run->node);
+    if (run->node->size)
+        hm_rms_rows(run->ctx, run->inputs[0], a->rows, a->n, a->epsilon, run->output);
+    return HMATH_OK;
+}
+
+/* ------------------------------------------------- the cotangent of rows */
+
+typedef struct reverse_task {
+    const hm_context *ctx;
+    const hm_kernels *kernels;
+    const norm *a;
+    const double *x, *y, *u;
+    double *out;
+    int64_t rows_per_chunk;
+    bool centred;
+    atomic_bool spoiled;
+} reverse_task;
+
+/* 1 / sqrt(variance + epsilon), or 1 / sqrt(mean of squares + epsilon). */
+static double inverse_deviation(const reverse_task *t, const double *x)
+{
+    const int64_t n = t->a->n;
+    if (t->centred) {
+        hm_spread s = {.count = n};
+        hm_moments m = hm_moments_row(t->kernels, x, n, &s.shift);
+        s.mean = m.mean;
+        s.squares = m.squares;
+        const hm_standard standard = hm_standard_of_spread(&s, t->a->epsilon);
+        return ldexp(standard.by, standard.shift);
+    }
+    hm_wide mean = hm_wide_divide(hm_sum_row(t->kernels, HM_ROW_SQUARES, x, NULL, n),
+                                  hm_wide_of((double)n));
+    mean = hm_wide_add(mean, hm_wide_of(t->a->epsilon));
+    const int64_t odd = mean.exponent & 1;
+    const hm_wide root = hm_wide_normal(sqrt(ldexp(mean.value, (int)odd)), (mean.exponent - odd) / 2);
+    return hm_wide_round(hm_wide_divide(hm_wide_of(1.0), root));
+}
+
+static bool reverse_row(const reverse_task *t, int64_t row)
+{
+    const hm_elementwise_kernels *k = t->kernels->elementwise;
+    const int64_t n = t->a->n;
+    const double *y = t->y + row * n, *u = t->u + row * n, count = (double)n;
+    double *out = t->out + row * n;
+    const double by = inverse_deviation(t, t->x + row * n);
+    const double mean =
+        t->centred ? hm_wide_round(hm_sum_row(t->kernels, HM_ROW_SUM, u, NULL, n)) / count : 0.0;
+    const double along = -hm_wide_round(hm_sum_row(t->kernels, HM_ROW_DOT, u, y, n)) / count;
+    k->binary[HM_BINARY_subtract]((size_t)n, u, 1, &mean, 0, out);
+    k->multiply_add((size_t)n, y, 1, &along, 0, out, 1, out);
+    return k->binary[HM_BINARY_multiply]((size_t)n, out, 1, &by, 0, out);
+}
+
+static void reverse_chunk(void *task, int64_t chunk)
+{
+    reverse_task *t = task;
+    const int64_t end = (chunk + 1) * t->rows_per_chunk;
+    for (int64_t row = chunk * t->rows_per_chunk; row < end && row < t->a->rows; row++)
+        if (!reverse_row(t, row))
+            atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);
+}
+
+static hm_status reverse_rows(const hm_run *run, bool centred)
+{
+    enum { CHUNK = 8192, MOST_CHUNKS = 256 };
+    reverse_task t = {.ctx = run->ctx,
+                      .kernels = hm_context_kernels(run->ctx),
+                      .a = hm_node_attributes(run->node),
+                      .x = run->inputs[0],
+                      .y = run->inputs[1],
+                      .u = run->inputs[2],
+                      .out = run->output,
+                      .centred = centred};
+    if (run->node->size == 0)
+        return HMATH_OK;
+    int64_t chunks = hm_chunks(run->node->size, CHUNK, MOST_CHUNKS);
+    if (chunks > t.a->rows)
+        chunks = t.a->rows;
+    t.rows_per_chunk = (t.a->rows + chunks - 1) / chunks;
+    hm_parallel_for(run->ctx, (t.a->rows + t.rows_per_chunk - 1) / t.rows_per_chunk, reverse_chunk,
+                    &t);
+    return t.spoiled ? hm_fail_overflow(run->ctx) : HMATH_OK;
+}
+
+static hm_status layer_norm_reverse_run(const hm_run *run)
+{
+    return reverse_rows(run, true);
+}
+
+static hm_status rms_norm_reverse_run(const hm_run *run)
+{
+    return reverse_rows(run, false);
+}
+
+/* ------------------------------------------------- the same written out */
+
+/* The trailing axes as a set. */
+static uint32_t trailing(const hm_node *node, int64_t axes)
+{
+    return hm_ad_all_axes(node) & ~((1u << (node->rank - axes)) - 1);
+}
+
+static hm_node *inverse_root(hm_graph *g, hm_node *mean_square, double epsilon)
+{
+    return hm_ad_reciprocal(g, hm_ad_sqrt(g, hm_ad_shifted(g, mean_square, epsilon)));
+}
+
+static hm_node *expand(hm_graph *g, hm_node *node, bool centred)
+{
+    const norm *a = hm_node_attributes(node);
+    hm_node *x = node->inputs[0], *y = node->inputs[1], *u = node->inputs[2];
+    const uint32_t over = trailing(x, a->axes);
+    hm_node *deviation = centred ? hm_ad_subtract(g, x, hm_ad_mean(g, x, over, true)) : x;
+    hm_node *by = inverse_root(g, hm_ad_mean(g, hm_ad_square(g, deviation), over, true), a->epsilon);
+    hm_node *rest = centred ? hm_ad_subtract(g, u, hm_ad_mean(g, u, over, true)) : u;
+    hm_node *along = hm_ad_mean(g, hm_ad_multiply(g, u, y), over, true);
+    return hm_ad_multiply(g, hm_ad_subtract(g, rest, hm_ad_multiply(g, y, along)), by);
+}
+
+static hm_node *expand_layer(hm_graph *g, hm_node *node)
+{
+    return expand(g, node, true);
+}
+
+static hm_node *expand_rms(hm_graph *g, hm_node *node)
+{
+    return expand(g, node, false);
+}
+
+/* ------------------------------------------------- ops */
+
+static hm_node *fused(hm_graph *g, const hm_op *op, hm_node *node, hm_node *u)
+{
+    return hm_graph_make(g, op, hm_node_attributes(node), sizeof(norm),
+                         (hm_node *[]){node->inputs[0], node, u}, 3);
+}
+
+static void layer_norm_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                            hm_node **cotangents)
+{
+    (void)wanted;
+    cotangents[0] = fused(g, &hm_op_layer_norm_reverse, node, u);
+}
+
+static void rms_norm_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                          hm_node **cotangents)
+{
+    (void)wanted;
+    cotangents[0] = fused(g, &hm_op_rms_norm_reverse, node, u);
+}
+
+static void layer_norm_reverse_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                                    hm_node **cotangents)
+{
+    hm_reverse_by_expansion(g, node, u, wanted, cotangents, expand_layer);
+}
+
+static void rms_norm_reverse_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                                  hm_node **cotangents)
+{
+    hm_reverse_by_expansion(g, node, u, wanted, cotangents, expand_rms);
+}
+
+const hm_op hm_op_layer_norm = {.name = "layers.layer_norm",
+                                .arguments = input_argument,
+                                .arity = 1,
+                                .shape = same_shape,
+                                .run = layer_norm_run,
+                                .reverse = layer_norm_rule};
+
+const hm_op hm_op_rms_norm = {.name = "layers.rms_norm",
+                              .arguments = input_argument,
+                              .arity = 1,
+                              .shape = same_shape,
+                              .run = rms_norm_run,
+                              .reverse = rms_norm_rule};
+
+const hm_op hm_op_layer_norm_reverse = {.name = "layers.layer_norm",
+                                        .arguments = input_result_cotangent,
+                                        .arity = 3,
+                                        .shape = same_shape,
+                                        .run = layer_norm_reverse_run,
+                                        .reverse = layer_norm_reverse_rule};
+
+const hm_op hm_op_rms_norm_reverse = {.name = "layers.rms_norm",
+                                      .arguments = input_result_cotangent,
+                                      .arity = 3,
+                                      .shape = same_shape,
+                                      .run = rms_norm_reverse_run,
+                                      .reverse = rms_norm_reverse_rule};
+
+/* ------------------------------------------------- makers */
+
+static hm_status plan(hm_context *ctx, int64_t axes, double epsilon, const hm_node *input, norm *out)
+{
+    hm_status st;
+    if ((st = hm_check_at_least_one(ctx, "axes", axes)) != HMATH_OK ||
+        (st = hm_check_positive(ctx, "epsilon", epsilon)) != HMATH_OK)
+        return st;
+    if (axes > input->rank) {
+        char expected[32], actual[32];
+        snprintf(expected, sizeof expected, "at most %d", input->rank);
+        snprintf(actual, sizeof actual, "%lld", (long long)axes);
+        return hm_fail_shape(ctx, "axes", expected, actual);
+    }
+    hm_shape shape = hm_node_shape(input);
+    const int32_t first = shape.rank - (int32_t)axes;
+    *out = (norm){hm_shape_span(&shape, 0, first), hm_shape_span(&shape, first, shape.rank), epsilon,
+                  axes};
+    return out->rows > 0 && out->n == 0 ? hm_fail_empty(ctx, "input") : HMATH_OK;
+}
+
+static hm_node *row_norm(hm_graph *g, const hm_op *op, int64_t axes, double epsilon, hm_node *input)
+{
+    norm a;
+    if (!input)
+        return NULL;
+    hm_status st = plan(g->ctx, axes, epsilon, input, &a);
+    return st == HMATH_OK ? hm_graph_make1(g, op, &a, sizeof a, input) : hm_graph_fail(g, st);
+}
+
+hm_node *hm_ad_layer_norm(hm_graph *g, int64_t axes, double epsilon, hm_node *input)
+{
+    return row_norm(g, &hm_op_layer_norm, axes, epsilon, input);
+}
+
+hm_node *hm_ad_rms_norm(hm_graph *g, int64_t axes, double epsilon, hm_node *input)
+{
+    return row_norm(g, &hm_op_rms_norm, axes, epsilon, input);
+}
+
+static hm_status check_least_rank(hm_context *ctx, const hm_node *input, int32_t least)
+{
+    if (input->rank >= least)
+        return HMATH_OK;
+    char expected[32], actual[32];
+    snprintf(expected, sizeof expected, "rank %d or more", least);
+    snprintf(actual, sizeof actual, "rank %d", input->rank);
+    return hm_fail_shape(ctx, "input", expected, actual);
+}
+
+/* (N, C, ...) as (N, groups, all the rest), normalised over the last axis. */
+static hm_node *grouped(hm_graph *g, int64_t groups, double epsilon, hm_node *input)
+{
+    hm_shape shape = hm_node_shape(input);
+    const int64_t channels = shape.extent[1];
+    hm_shape rows = {.rank = 3, .extent = {shape.extent[0], groups}};
+    rows.extent[2] = groups ? channels / groups * hm_shape_span(&shape, 2, shape.rank) : 0;
+    return hm_ad_reshape(
+        g, hm_ad_layer_norm(g, 1, epsilon, hm_ad_reshape(g, input, &rows)), &shape);
+}
+
+hm_node *hm_ad_group_norm(hm_graph *g, int64_t groups, double epsilon, hm_node *input)
+{
+    hm_status st;
+    if (!input)
+        return NULL;
+    if ((st = hm_check_at_least_one(g->ctx, "groups", groups)) != HMATH_OK ||
+        (st = hm_check_positive(g->ctx, "epsilon", epsilon)) != HMATH_OK ||
+        (st = check_least_rank(g->ctx, input, 2)) != HMATH_OK ||
+        (st = hm_check_divides(g->ctx, "groups", groups, hm_node_extents(input)[1], "channels")) !=
+            HMATH_OK)
+        return hm_graph_fail(g, st);
+    return grouped(g, groups, epsilon, input);
+}
+
+hm_node *hm_ad_instance_norm(hm_graph *g, double epsilon, hm_node *input)
+{
+    hm_status st;
+    if (!input)
+        return NULL;
+    if ((st = hm_check_positive(g->ctx, "epsilon", epsilon)) != HMATH_OK ||
+        (st = check_least_rank(g->ctx, input, 3)) != HMATH_OK)
+        return hm_graph_fail(g, st);
+    return grouped(g, hm_node_extents(input)[1], epsilon, input);
+}
+
+/* One number a channel, where it stands among the axes (N, C, ...). */
+static hm_node *per_channel(hm_graph *g, const char *argument, hm_node *numbers, const hm_node *input)
+{
+    hm_shape shape = {.rank = input->rank}, own = hm_node_shape(numbers);
+    hm_shape expected = {.rank = 1, .extent = {hm_node_extents(input)[1]}};
+    for (int32_t i = 0; i < shape.rank; i++)
+        shape.extent[i] = i == 1 ? expected.extent[0] : 1;
+    if (!hm_shape_equal(&own, &expected))
+        return hm_graph_fail(g, hm_fail_shapes(g->ctx, argument, &expected, &own));
+    return hm_ad_reshape(g, numbers, &shape);
+}
+
+hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *beta, hm_node *input,
+                          hm_node **mean, hm_node **variance)
+{
+    hm_status st;
+    if (!gamma || !beta || !input)
+        return NULL;
+    if ((st = hm_check_positive(g->ctx, "epsilon", epsilon)) != HMATH_OK ||
+        (st = check_least_rank(g->ctx, input, 2)) != HMATH_OK)
+        return hm_graph_fail(g, st);
+    hm_node *scale = per_channel(g, "gamma", gamma, input);
+    hm_node *shift = per_channel(g, "beta", beta, input);
+    const uint32_t over = hm_ad_all_axes(input) & ~2u;
+    hm_shape channels = hm_node_shape(gamma);
+    hm_node *centre = hm_ad_mean(g, input, over, true);
+    hm_node *deviation = hm_ad_subtract(g, input, centre);
+    hm_node *square = hm_ad_mean(g, hm_ad_square(g, deviation), over, true);
+    *mean = hm_ad_reshape(g, centre, &channels);
+    *variance = hm_ad_reshape(g, square, &channels);
+    hm_node *unit = hm_ad_multiply(g, deviation, inverse_root(g, square, epsilon));
+    return hm_ad_add(g, hm_ad_multiply(g, unit, scale), shift);
+}
