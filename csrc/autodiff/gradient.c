@@ -269,16 +269,22 @@ void hm_reverse_by_expansion(hm_graph *g, hm_node *node, hm_node *cotangent, con
 {
     hm_node *expansion = expand(g, node);
     hm_node *asked[HM_MAX_MAP_ARITY], *found[HM_MAX_MAP_ARITY];
+    int32_t at[HM_MAX_MAP_ARITY];
     int64_t m = 0;
-    for (int32_t i = 0; i < node->count; i++)
-        if (wanted[i])
+    for (int32_t i = 0; i < node->count; i++) {
+        bool again = false; /* an input that stands there twice gets all of its cotangent once */
+        for (int64_t j = 0; j < m; j++)
+            again |= asked[j] == node->inputs[i];
+        if (wanted[i] && !again) {
+            at[m] = i;
             asked[m++] = node->inputs[i];
+        }
+    }
     if (!expansion)
         return;
     reverse_mode(g, &expansion, &cotangent, 1, asked, m, true, found);
-    for (int32_t i = node->count; i-- > 0;)
-        if (wanted[i])
-            cotangents[i] = found[--m];
+    for (int64_t j = 0; j < m; j++)
+        cotangents[at[j]] = found[j];
 }
 
 /* ------------------------------------------------- forward mode */
