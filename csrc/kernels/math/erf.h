@@ -14,10 +14,10 @@
 
 enum { ERF_ROWS = 15 };
 
-VEC_INLINE vec_mask vec_erf_ordinary(vec x) { return vec_is_finite(x); }
+MATH_INLINE vec_mask vec_erf_ordinary(vec x) { return vec_is_finite(x); }
 
 /* Error at most 0.9 ulp. */
-VEC_INLINE vec vec_erf_fast(vec x)
+MATH_INLINE vec vec_erf_fast(vec x)
 {
     const vec size = vec_min(vec_of(6.0), vec_abs(x)); /* erf 6 rounds to 1; NaN passes */
     const vec shifted = vec_fma(size, vec_of(64.0 / 25.0), vec_of(0x1.8p52));
@@ -36,14 +36,14 @@ VEC_INLINE vec vec_erf_fast(vec x)
 
 HM_RARE vec vec_erf_rare(vec x) { return vec_select(vec_is_nan(x), x, vec_erf_fast(x)); }
 
-VEC_INLINE vec vec_erf(vec x) { return vec_erf_fast(x); }
+MATH_INLINE vec vec_erf(vec x) { return vec_erf_fast(x); }
 
 /* e^(x^2) erfc(x) for x >= 0, as numerator / denominator of two parts each */
 typedef struct vec_erfcx_ratio {
     vec_sum numerator, denominator;
 } vec_erfcx_ratio;
 
-VEC_INLINE vec_erfcx_ratio vec_erfcx(vec x)
+MATH_INLINE vec_erfcx_ratio vec_erfcx(vec x)
 {
     const vec q = (x - 3.0) / (x + 3.0);
     const vec p = vec_polynomial(q, erfcx_p, 23);
@@ -54,7 +54,7 @@ VEC_INLINE vec_erfcx_ratio vec_erfcx(vec x)
 }
 
 /* e^(x^2) erfc(x), x >= 0: value and what it lacks; relative error about 2^-54 */
-VEC_INLINE vec_sum vec_erfcx_value(vec x)
+MATH_INLINE vec_sum vec_erfcx_value(vec x)
 {
     const vec_erfcx_ratio r = vec_erfcx(x);
     const vec y = 1.0 / r.denominator.high;
@@ -65,21 +65,21 @@ VEC_INLINE vec_sum vec_erfcx_value(vec x)
 }
 
 /* e^(-x^2 / 2^halvings) with mantissa and exponent apart; |x| <= 38.6 */
-VEC_INLINE vec_exp_parts vec_exp_of_square(vec x, double factor)
+MATH_INLINE vec_exp_parts vec_exp_of_square(vec x, double factor)
 {
     const vec_sum square = vec_exact_product(x, x);
     return vec_exp_split(square.high * -factor, square.low * -factor);
 }
 
 /* Below 26 erfc is normal; the negative side levels off at 2 from -6 on. */
-VEC_INLINE vec_mask vec_erfc_ordinary(vec x)
+MATH_INLINE vec_mask vec_erfc_ordinary(vec x)
 {
     return vec_mask_and(vec_less(x, vec_of(26.0)),
                         vec_greater_equal(x, vec_of(-0x1.fffffffffffffp+1023)));
 }
 
 /* (mantissa of e^(-x^2)) * erfcx, before the power of two: value and low part */
-VEC_INLINE vec_sum vec_erfc_mantissa(vec size, vec_exp_parts e)
+MATH_INLINE vec_sum vec_erfc_mantissa(vec size, vec_exp_parts e)
 {
     const vec_sum m = vec_exp_mantissa(e), c = vec_erfcx_value(size);
     const vec_sum product = vec_exact_product(m.high, c.high);
@@ -87,7 +87,7 @@ VEC_INLINE vec_sum vec_erfc_mantissa(vec size, vec_exp_parts e)
 }
 
 /* Error at most 1 ulp. */
-VEC_INLINE vec vec_erfc_fast(vec x)
+MATH_INLINE vec vec_erfc_fast(vec x)
 {
     const vec size = vec_min(vec_of(26.0), vec_abs(x));
     const vec_exp_parts e = vec_exp_of_square(size, 1.0);
@@ -111,7 +111,7 @@ HM_RARE vec vec_erfc_rare(vec x)
     return vec_select(vec_is_nan(x), x, result);
 }
 
-VEC_INLINE vec vec_erfc(vec x)
+MATH_INLINE vec vec_erfc(vec x)
 {
     return HM_LIKELY(vec_mask_all(vec_erfc_ordinary(x))) ? vec_erfc_fast(x) : vec_erfc_rare(x);
 }
@@ -119,15 +119,15 @@ VEC_INLINE vec vec_erfc(vec x)
 /* ---- GELU: x Phi(x), Phi(-a) = e^(-a^2/2) erfcx(a / sqrt 2) / 2 for a >= 0 ---- */
 
 /* -37 < x, where Phi is normal with room to spare, and finite */
-VEC_INLINE vec_mask vec_gelu_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(36.0)); }
+MATH_INLINE vec_mask vec_gelu_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(36.0)); }
 
-VEC_INLINE vec_sum vec_half_erfcx(vec size) /* Phi(-size) e^(size^2/2), to 1.5 ulp */
+MATH_INLINE vec_sum vec_half_erfcx(vec size) /* Phi(-size) e^(size^2/2), to 1.5 ulp */
 {
     const vec_sum value = vec_erfcx_value(size * half_root_parts[0]);
     return (vec_sum){0.5 * value.high, 0.5 * value.low};
 }
 
-VEC_INLINE vec vec_gelu_fast(vec x)
+MATH_INLINE vec vec_gelu_fast(vec x)
 {
     const vec size = vec_abs(x);
     const vec_exp_parts e = vec_exp_of_square(size, 0.5);
@@ -157,19 +157,19 @@ HM_RARE vec vec_gelu_rare(vec x)
  * GELU' = Phi(x) + x phi(x). Below zero e^(-a^2/2) is taken out: erfcx(a/sqrt 2)/2 - a/sqrt(2 pi),
  * whose root at a = 0.752 is the derivative's; above, the part 1 - Phi(-a) has nothing to cancel.
  */
-VEC_INLINE vec_mask vec_gelu_slope_ordinary(vec x)
+MATH_INLINE vec_mask vec_gelu_slope_ordinary(vec x)
 {
     return vec_less_equal(vec_abs(x), vec_of(36.0));
 }
 
 /* (Phi(-a) - a phi(a)) e^(a^2/2) */
-VEC_INLINE vec vec_gelu_slope_factor(vec size)
+MATH_INLINE vec vec_gelu_slope_factor(vec size)
 {
     const vec_sum c = vec_half_erfcx(size);
     return vec_fma(-size, vec_of(root_two_pi_inverse[0]), c.high) + c.low;
 }
 
-VEC_INLINE vec vec_gelu_slope_fast(vec x)
+MATH_INLINE vec vec_gelu_slope_fast(vec x)
 {
     const vec size = vec_abs(x);
     const vec_exp_parts e = vec_exp_of_square(size, 0.5);

@@ -18,7 +18,7 @@ typedef struct vec_exp_parts {
 
 /* e^(x + x_low); |x| <= 1480, |x_low| at most an ulp of x. Relative error of the sum of parts:
  * 2^-57. */
-VEC_INLINE vec_exp_parts vec_exp_split(vec x, vec x_low)
+MATH_INLINE vec_exp_parts vec_exp_split(vec x, vec x_low)
 {
     const vec shifted = vec_fma(x, vec_of(0x1.71547652b82fep+0), vec_of(0x1.8p52));
     const vec n = shifted - 0x1.8p52;
@@ -30,28 +30,28 @@ VEC_INLINE vec_exp_parts vec_exp_split(vec x, vec x_low)
 }
 
 /* 1 + reduced + tail: the high part alone is right to 0.6 ulp, both to 2^-57 */
-VEC_INLINE vec_sum vec_exp_mantissa(vec_exp_parts e)
+MATH_INLINE vec_sum vec_exp_mantissa(vec_exp_parts e)
 {
     const vec_sum one_more = vec_quick_sum(vec_of(1.0), e.reduced);
     return vec_quick_sum(one_more.high, one_more.low + e.tail);
 }
 
-VEC_INLINE vec_int vec_exp_exponent(vec_exp_parts e)
+MATH_INLINE vec_int vec_exp_exponent(vec_exp_parts e)
 {
     return vec_bits(e.n_shifted) - vec_int_of(0x4338000000000000);
 }
 
 /* 2^n, for -1022 <= n <= 1023; the bits above n fall off the left end */
-VEC_INLINE vec vec_exp_power(vec_exp_parts e)
+MATH_INLINE vec vec_exp_power(vec_exp_parts e)
 {
     return vec_from_bits((vec_bits(e.n_shifted) << 52) + vec_int_of(0x3FF0000000000000));
 }
 
 /* |x| <= 708 */
-VEC_INLINE vec_mask vec_exp_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(708.0)); }
+MATH_INLINE vec_mask vec_exp_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(708.0)); }
 
 /* Error at most 0.6 ulp. */
-VEC_INLINE vec vec_exp_fast(vec x)
+MATH_INLINE vec vec_exp_fast(vec x)
 {
     const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
     return vec_from_bits(vec_bits(vec_exp_mantissa(e).high) + (vec_bits(e.n_shifted) << 52));
@@ -71,7 +71,7 @@ HM_RARE vec vec_exp_rare(vec x)
     return vec_select(vec_is_nan(x), x, result);
 }
 
-VEC_INLINE vec vec_exp(vec x)
+MATH_INLINE vec vec_exp(vec x)
 {
     return HM_LIKELY(vec_mask_all(vec_exp_ordinary(x))) ? vec_exp_fast(x) : vec_exp_rare(x);
 }
@@ -80,7 +80,7 @@ VEC_INLINE vec vec_exp(vec x)
  * e^x - 1 = (2^n - 1) + 2^n reduced + 2^n tail; the first sum is kept exactly, and for n = 0
  * nothing is left to cancel. |x| <= 708. The sum of parts is right to 2^-56.
  */
-VEC_INLINE vec_sum vec_expm1_parts(vec x)
+MATH_INLINE vec_sum vec_expm1_parts(vec x)
 {
     const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
     const vec power = vec_exp_power(e);
@@ -89,10 +89,10 @@ VEC_INLINE vec_sum vec_expm1_parts(vec x)
     return vec_quick_sum(sum.high, sum.low + vec_fma(power, e.tail, base.low));
 }
 
-VEC_INLINE vec_mask vec_expm1_ordinary(vec x) { return vec_exp_ordinary(x); }
+MATH_INLINE vec_mask vec_expm1_ordinary(vec x) { return vec_exp_ordinary(x); }
 
 /* Error at most 1.2 ulp. */
-VEC_INLINE vec vec_expm1_fast(vec x)
+MATH_INLINE vec vec_expm1_fast(vec x)
 {
     return vec_copy_sign(vec_expm1_parts(x).high, x); /* for -0 */
 }
@@ -104,7 +104,7 @@ HM_RARE vec vec_expm1_rare(vec x)
                       vec_expm1_fast(vec_min(vec_max(x, vec_of(-708.0)), vec_of(708.0))), large);
 }
 
-VEC_INLINE vec vec_expm1(vec x)
+MATH_INLINE vec vec_expm1(vec x)
 {
     return HM_LIKELY(vec_mask_all(vec_expm1_ordinary(x))) ? vec_expm1_fast(x) : vec_expm1_rare(x);
 }

@@ -4,12 +4,12 @@
 
 #include "kernels/math/logistic.h"
 
-VEC_INLINE vec_mask vec_gated_ordinary(vec gate)
+MATH_INLINE vec_mask vec_gated_ordinary(vec gate)
 {
     return vec_less_equal(vec_abs(gate), vec_of(700.0));
 }
 
-VEC_INLINE vec vec_gated_fast(vec value, vec gate) { return value / (1.0 + vec_exp_plain(-gate)); }
+MATH_INLINE vec vec_gated_fast(vec value, vec gate) { return value / (1.0 + vec_exp_plain(-gate)); }
 
 HM_RARE vec vec_gated_rare(vec value, vec gate)
 {
@@ -20,7 +20,7 @@ HM_RARE vec vec_gated_rare(vec value, vec gate)
     return vec_select(vec_is_finite(value), vec_select(vec_is_nan(gate), gate, result), value);
 }
 
-VEC_INLINE vec vec_gated(vec value, vec gate)
+MATH_INLINE vec vec_gated(vec value, vec gate)
 {
     return HM_LIKELY(vec_mask_all(vec_gated_ordinary(gate))) ? vec_gated_fast(value, gate)
                                                              : vec_gated_rare(value, gate);

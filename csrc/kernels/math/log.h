@@ -17,7 +17,7 @@ typedef struct vec_log_scaled {
 } vec_log_scaled;
 
 /* x positive and normal */
-VEC_INLINE vec_log_scaled vec_log_split(vec x)
+MATH_INLINE vec_log_scaled vec_log_split(vec x)
 {
     const vec_int moved = vec_bits(x) + vec_int_of(LOG_ONE_BITS - LOG_ROOT_HALF_BITS);
     const vec_int fraction = moved & vec_int_of(0x000FFFFFFFFFFFFF);
@@ -26,13 +26,13 @@ VEC_INLINE vec_log_scaled vec_log_split(vec x)
 }
 
 /* A small integer as a double, less 1023: its bits are put below those of 2^52. */
-VEC_INLINE vec vec_log_unbiased(vec_int biased)
+MATH_INLINE vec vec_log_unbiased(vec_int biased)
 {
     return vec_from_bits(biased | vec_int_of(0x4330000000000000)) - (0x1p52 + 1023.0);
 }
 
 /* k ln 2 + log(1 + f + f_low); k ln2_parts[0] is exact */
-VEC_INLINE vec vec_log_sum(vec k, vec f, vec f_low)
+MATH_INLINE vec vec_log_sum(vec k, vec f, vec f_low)
 {
     const vec s = f / (2.0 + f), z = s * s, half_square = 0.5 * f * f;
     const vec r = z * vec_polynomial(z, log_r, 7);
@@ -41,13 +41,13 @@ VEC_INLINE vec vec_log_sum(vec k, vec f, vec f_low)
 }
 
 /* positive, normal, finite */
-VEC_INLINE vec_mask vec_log_ordinary(vec x)
+MATH_INLINE vec_mask vec_log_ordinary(vec x)
 {
     return vec_mask_and(vec_greater_equal(x, vec_of(0x1p-1022)),
                         vec_less_equal(x, vec_of(0x1.fffffffffffffp+1023)));
 }
 
-VEC_INLINE vec vec_log_fast(vec x)
+MATH_INLINE vec vec_log_fast(vec x)
 {
     const vec_log_scaled p = vec_log_split(x);
     return vec_log_sum(vec_log_unbiased(p.biased), p.m - 1.0, vec_of(0.0));
@@ -65,13 +65,13 @@ HM_RARE vec vec_log_rare(vec x)
     return vec_select(vec_greater_equal(x, vec_of(0.0)), result, vec_of(__builtin_nan("")));
 }
 
-VEC_INLINE vec vec_log(vec x)
+MATH_INLINE vec vec_log(vec x)
 {
     return HM_LIKELY(vec_mask_all(vec_log_ordinary(x))) ? vec_log_fast(x) : vec_log_rare(x);
 }
 
 /* above -1, and not so large that 2^-k is subnormal */
-VEC_INLINE vec_mask vec_log1p_ordinary(vec x)
+MATH_INLINE vec_mask vec_log1p_ordinary(vec x)
 {
     return vec_mask_and(vec_greater(x, vec_of(-1.0)), vec_less_equal(x, vec_of(0x1p1000)));
 }
@@ -80,7 +80,7 @@ VEC_INLINE vec_mask vec_log1p_ordinary(vec x)
  * The rounding of 1 + x is scaled like the sum itself and added to f; what that addition rounds
  * away joins the small terms. So a small x comes out of it unchanged: f is x.
  */
-VEC_INLINE vec vec_log1p_fast(vec x)
+MATH_INLINE vec vec_log1p_fast(vec x)
 {
     const vec_sum u = vec_exact_sum(vec_of(1.0), x);
     const vec_log_scaled p = vec_log_split(u.high);
@@ -99,7 +99,7 @@ HM_RARE vec vec_log1p_rare(vec x)
     return vec_select(vec_greater_equal(x, vec_of(-1.0)), result, vec_of(__builtin_nan("")));
 }
 
-VEC_INLINE vec vec_log1p(vec x)
+MATH_INLINE vec vec_log1p(vec x)
 {
     return HM_LIKELY(vec_mask_all(vec_log1p_ordinary(x))) ? vec_log1p_fast(x) : vec_log1p_rare(x);
 }

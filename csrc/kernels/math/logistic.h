@@ -11,7 +11,7 @@
 #include "kernels/math/exp.h"
 
 /* e^x in one double, to 1 ulp, where the error budget allows; |x| <= 708 */
-VEC_INLINE vec vec_exp_plain(vec x)
+MATH_INLINE vec vec_exp_plain(vec x)
 {
     const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
     return vec_from_bits(vec_bits(1.0 + (e.reduced + e.tail)) + (vec_bits(e.n_shifted) << 52));
@@ -19,7 +19,7 @@ VEC_INLINE vec vec_exp_plain(vec x)
 
 /* a result for x far below zero: factor * e^x, e^x perhaps far below the smallest double; x >=
  * -1480 */
-VEC_INLINE vec vec_times_exp(vec factor, vec x)
+MATH_INLINE vec vec_times_exp(vec factor, vec x)
 {
     const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
     const vec_binary f = vec_take_apart(factor);
@@ -30,7 +30,7 @@ VEC_INLINE vec vec_times_exp(vec factor, vec x)
 }
 
 /* d^2 of a d in two parts, where twice d's rounding error would be too much */
-VEC_INLINE vec vec_square_of_sum(vec_sum d)
+MATH_INLINE vec vec_square_of_sum(vec_sum d)
 {
     return vec_fma(d.high, d.low + d.low, d.high * d.high);
 }
@@ -38,14 +38,14 @@ VEC_INLINE vec vec_square_of_sum(vec_sum d)
 /* ---- sigmoid: 1 / (1 + e^-x), error at most 0.8 ulp ---- */
 
 /* |x| <= 600: the low part of e^-x times 2^n stays normal */
-VEC_INLINE vec_mask vec_sigmoid_ordinary(vec x)
+MATH_INLINE vec_mask vec_sigmoid_ordinary(vec x)
 {
     return vec_less_equal(vec_abs(x), vec_of(600.0));
 }
 
 /* One division; what it and the sum below it round away is put back by the residual 1 - y (1 +
  * e^-x). */
-VEC_INLINE vec vec_sigmoid_fast(vec x)
+MATH_INLINE vec vec_sigmoid_fast(vec x)
 {
     const vec_exp_parts e = vec_exp_split(-x, vec_of(0.0));
     const vec_sum m = vec_exp_mantissa(e);
@@ -66,7 +66,7 @@ HM_RARE vec vec_sigmoid_rare(vec x)
     return vec_select(vec_is_nan(x), x, result);
 }
 
-VEC_INLINE vec vec_sigmoid(vec x)
+MATH_INLINE vec vec_sigmoid(vec x)
 {
     return HM_LIKELY(vec_mask_all(vec_sigmoid_ordinary(x))) ? vec_sigmoid_fast(x)
                                                             : vec_sigmoid_rare(x);
@@ -74,9 +74,9 @@ VEC_INLINE vec vec_sigmoid(vec x)
 
 /* ---- tanh: with m = e^(-2|x|) - 1, -m / (2 + m), error at most 1 ulp ---- */
 
-VEC_INLINE vec_mask vec_tanh_ordinary(vec x) { return vec_is_finite(x); }
+MATH_INLINE vec_mask vec_tanh_ordinary(vec x) { return vec_is_finite(x); }
 
-VEC_INLINE vec vec_tanh_fast(vec x)
+MATH_INLINE vec vec_tanh_fast(vec x)
 {
     const vec size = vec_min(vec_of(20.0), vec_abs(x)); /* tanh 20 rounds to 1; NaN passes */
     const vec_sum m = vec_expm1_parts(-2.0 * size);
@@ -90,13 +90,13 @@ VEC_INLINE vec vec_tanh_fast(vec x)
 
 HM_RARE vec vec_tanh_rare(vec x) { return vec_select(vec_is_nan(x), x, vec_tanh_fast(x)); }
 
-VEC_INLINE vec vec_tanh(vec x) { return vec_tanh_fast(x); }
+MATH_INLINE vec vec_tanh(vec x) { return vec_tanh_fast(x); }
 
 /* ---- SiLU: x / (1 + e^-x) ---- */
 
-VEC_INLINE vec_mask vec_silu_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(700.0)); }
+MATH_INLINE vec_mask vec_silu_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(700.0)); }
 
-VEC_INLINE vec vec_silu_fast(vec x) { return x / (1.0 + vec_exp_plain(-x)); }
+MATH_INLINE vec vec_silu_fast(vec x) { return x / (1.0 + vec_exp_plain(-x)); }
 
 /* Above 700 it is x, below -700 x e^x. */
 HM_RARE vec vec_silu_rare(vec x)
@@ -114,12 +114,12 @@ HM_RARE vec vec_silu_rare(vec x)
  * SiLU' = sigma(x) (1 + x (1 - sigma(x))). With e = e^-|x|: for x >= 0 (1 + e + x e) / (1 + e)^2,
  * below e (1 + x + e) / (1 + e)^2, where 1 + x is exact around the root at -1.278.
  */
-VEC_INLINE vec_mask vec_silu_slope_ordinary(vec x)
+MATH_INLINE vec_mask vec_silu_slope_ordinary(vec x)
 {
     return vec_less_equal(vec_abs(x), vec_of(700.0));
 }
 
-VEC_INLINE vec vec_silu_slope_fast(vec x)
+MATH_INLINE vec vec_silu_slope_fast(vec x)
 {
     const vec e = vec_exp_fast(-vec_abs(x));
     const vec_sum d = vec_quick_sum(vec_of(1.0), e);
@@ -139,9 +139,9 @@ HM_RARE vec vec_silu_slope_rare(vec x)
 
 /* ---- Mish: with w = e^x and t = w^2 + 2w, tanh(softplus x) = t / (t + 2) ---- */
 
-VEC_INLINE vec_mask vec_mish_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(700.0)); }
+MATH_INLINE vec_mask vec_mish_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(700.0)); }
 
-VEC_INLINE vec vec_mish_fast(vec x)
+MATH_INLINE vec vec_mish_fast(vec x)
 {
     const vec w = vec_exp_plain(vec_min(x, vec_of(40.0))); /* from 20 on the quotient is 1 */
     const vec t = w * (w + 2.0);
@@ -163,12 +163,12 @@ HM_RARE vec vec_mish_rare(vec x)
  * Mish' = (t (t + 2) + 4x (w^2 + w)) / (t + 2)^2. Below zero w is taken out and the rest ordered so
  * that 4 (1 + x) is exact around the root at -1.192; above, all is multiplied by e^(-4x), e = e^-x.
  */
-VEC_INLINE vec_mask vec_mish_slope_ordinary(vec x)
+MATH_INLINE vec_mask vec_mish_slope_ordinary(vec x)
 {
     return vec_less_equal(vec_abs(x), vec_of(700.0));
 }
 
-VEC_INLINE vec vec_mish_slope_fast(vec x)
+MATH_INLINE vec vec_mish_slope_fast(vec x)
 {
     const vec e = vec_exp_fast(-vec_abs(x)), ee = e * e;
     const vec_mask negative = vec_less(x, vec_of(0.0));
@@ -195,14 +195,14 @@ HM_RARE vec vec_mish_slope_rare(vec x)
 /* ---- sigmoid' = e / (1 + e)^2 and tanh' = 4 e^2 / (1 + e^2)^2, e = e^-|x|: never s (1 - s) ----
  */
 
-VEC_INLINE vec vec_bell(vec e) { return e / vec_square_of_sum(vec_quick_sum(vec_of(1.0), e)); }
+MATH_INLINE vec vec_bell(vec e) { return e / vec_square_of_sum(vec_quick_sum(vec_of(1.0), e)); }
 
-VEC_INLINE vec_mask vec_sigmoid_slope_ordinary(vec x)
+MATH_INLINE vec_mask vec_sigmoid_slope_ordinary(vec x)
 {
     return vec_less_equal(vec_abs(x), vec_of(700.0));
 }
 
-VEC_INLINE vec vec_sigmoid_slope_fast(vec x) { return vec_bell(vec_exp_fast(-vec_abs(x))); }
+MATH_INLINE vec vec_sigmoid_slope_fast(vec x) { return vec_bell(vec_exp_fast(-vec_abs(x))); }
 
 HM_RARE vec vec_sigmoid_slope_rare(vec x)
 {
@@ -210,12 +210,12 @@ HM_RARE vec vec_sigmoid_slope_rare(vec x)
     return vec_select(vec_sigmoid_slope_ordinary(x), near, vec_exp_rare(-vec_abs(x)));
 }
 
-VEC_INLINE vec_mask vec_tanh_slope_ordinary(vec x)
+MATH_INLINE vec_mask vec_tanh_slope_ordinary(vec x)
 {
     return vec_less_equal(vec_abs(x), vec_of(350.0));
 }
 
-VEC_INLINE vec vec_tanh_slope_fast(vec x)
+MATH_INLINE vec vec_tanh_slope_fast(vec x)
 {
     return 4.0 * vec_bell(vec_exp_fast(-2.0 * vec_abs(x)));
 }
@@ -229,12 +229,12 @@ HM_RARE vec vec_tanh_slope_rare(vec x)
 
 /* ---- softplus: max(x, 0) + log(1 + e), e = e^-|x|; log(1 + e) = 2 atanh(e / (2 + e)) ---- */
 
-VEC_INLINE vec_mask vec_softplus_ordinary(vec x)
+MATH_INLINE vec_mask vec_softplus_ordinary(vec x)
 {
     return vec_less_equal(vec_abs(x), vec_of(700.0));
 }
 
-VEC_INLINE vec vec_softplus_fast(vec x)
+MATH_INLINE vec vec_softplus_fast(vec x)
 {
     const vec e = vec_exp_plain(-vec_abs(x));
     const vec s = e / (2.0 + e), z = s * s;

@@ -11,14 +11,14 @@
 #include "kernels/math/log.h"
 
 /* (a.high + a.low)(b.high + b.low) without the product of the low parts */
-VEC_INLINE vec_sum vec_pair_product(vec_sum a, vec_sum b)
+MATH_INLINE vec_sum vec_pair_product(vec_sum a, vec_sum b)
 {
     const vec_sum p = vec_exact_product(a.high, b.high);
     return (vec_sum){p.high, p.low + vec_fma(a.high, b.low, a.low * b.high)};
 }
 
 /* k ln 2 + log m in two parts, relative error about 2^-64; |k| at most 1100 */
-VEC_INLINE vec_sum vec_log_pair(vec m, vec k)
+MATH_INLINE vec_sum vec_log_pair(vec m, vec k)
 {
     const vec f = m - 1.0;
     const vec_sum d = vec_quick_sum(vec_of(2.0), f);
@@ -41,7 +41,7 @@ VEC_INLINE vec_sum vec_log_pair(vec m, vec k)
 }
 
 /* y log x, from x = 2^k m */
-VEC_INLINE vec_sum vec_pow_exponent(vec m, vec k, vec y)
+MATH_INLINE vec_sum vec_pow_exponent(vec m, vec k, vec y)
 {
     const vec_sum l = vec_log_pair(m, k);
     const vec_sum e = vec_exact_product(l.high, y);
@@ -49,20 +49,20 @@ VEC_INLINE vec_sum vec_pow_exponent(vec m, vec k, vec y)
 }
 
 /* x positive, normal and finite, the result too, and no NaN or infinity in y */
-VEC_INLINE vec_mask vec_pow_ordinary(vec x, vec_sum exponent)
+MATH_INLINE vec_mask vec_pow_ordinary(vec x, vec_sum exponent)
 {
     return vec_mask_and(vec_log_ordinary(x), vec_less_equal(vec_abs(exponent.high), vec_of(700.0)));
 }
 
 /* Error at most 1 ulp. */
-VEC_INLINE vec vec_pow_fast(vec_sum exponent)
+MATH_INLINE vec vec_pow_fast(vec_sum exponent)
 {
     const vec_exp_parts e = vec_exp_split(exponent.high, exponent.low);
     return vec_from_bits(vec_bits(vec_exp_mantissa(e).high) + (vec_bits(e.n_shifted) << 52));
 }
 
 /* |x|^y for finite y and finite x other than 0 */
-VEC_INLINE vec vec_pow_magnitude(vec x, vec y)
+MATH_INLINE vec vec_pow_magnitude(vec x, vec y)
 {
     const vec size = vec_abs(x);
     const vec_mask subnormal = vec_less(size, vec_of(0x1p-1022));
@@ -110,7 +110,7 @@ HM_RARE vec vec_pow_rare(vec x, vec y)
     return vec_load(result);
 }
 
-VEC_INLINE vec vec_pow(vec x, vec y)
+MATH_INLINE vec vec_pow(vec x, vec y)
 {
     const vec_log_scaled p = vec_log_split(x);
     const vec_sum exponent = vec_pow_exponent(p.m, vec_log_unbiased(p.biased), y);

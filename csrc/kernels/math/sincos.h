@@ -16,7 +16,7 @@ typedef struct vec_angle {
     vec_int quadrant; /* mod 4 */
 } vec_angle;
 
-VEC_INLINE vec_angle vec_angle_reduce(vec x)
+MATH_INLINE vec_angle vec_angle_reduce(vec x)
 {
     const vec shifted = vec_fma(x, vec_of(0x1.45f306dc9c883p-1), vec_of(0x1.8p52)); /* 2/pi */
     const vec n = shifted - 0x1.8p52;
@@ -118,7 +118,7 @@ typedef struct vec_sine_cosine {
 } vec_sine_cosine;
 
 /* Both at r + r_low, |r| <= pi/4, before the quadrant. Error at most 0.6 ulp. */
-VEC_INLINE vec_sine_cosine vec_sincos_reduced(vec r, vec r_low)
+MATH_INLINE vec_sine_cosine vec_sincos_reduced(vec r, vec r_low)
 {
     const vec z = r * r, half = 0.5 * z, one_less = 1.0 - half;
     const vec s = r + vec_fma(r * z, vec_polynomial(z, sin_s, 6), r_low * one_less);
@@ -127,7 +127,7 @@ VEC_INLINE vec_sine_cosine vec_sincos_reduced(vec r, vec r_low)
     return (vec_sine_cosine){s, one_less + c_tail};
 }
 
-VEC_INLINE vec_sine_cosine vec_sincos_turn(vec_angle a)
+MATH_INLINE vec_sine_cosine vec_sincos_turn(vec_angle a)
 {
     const vec_sine_cosine at = vec_sincos_reduced(a.r, a.r_low);
     const vec_mask odd = vec_int_equal(a.quadrant & vec_int_of(1), vec_int_of(1));
@@ -138,9 +138,9 @@ VEC_INLINE vec_sine_cosine vec_sincos_turn(vec_angle a)
         vec_from_bits(vec_bits(vec_select(odd, at.sine, at.cosine)) ^ cosine_sign)};
 }
 
-VEC_INLINE vec_mask vec_sin_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(0x1p27)); }
+MATH_INLINE vec_mask vec_sin_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(0x1p27)); }
 
-VEC_INLINE vec vec_sin_fast(vec x) /* of |x|, so that -0 keeps its sign */
+MATH_INLINE vec vec_sin_fast(vec x) /* of |x|, so that -0 keeps its sign */
 {
     const vec s = vec_sincos_turn(vec_angle_reduce(vec_abs(x))).sine;
     return vec_from_bits(vec_bits(s) ^ vec_sign_bit(x));
@@ -152,23 +152,23 @@ HM_RARE vec vec_sin_rare(vec x)
     return vec_from_bits(vec_bits(s) ^ vec_sign_bit(x));
 }
 
-VEC_INLINE vec_mask vec_cos_ordinary(vec x) { return vec_sin_ordinary(x); }
+MATH_INLINE vec_mask vec_cos_ordinary(vec x) { return vec_sin_ordinary(x); }
 
-VEC_INLINE vec vec_cos_fast(vec x) { return vec_sincos_turn(vec_angle_reduce(x)).cosine; }
+MATH_INLINE vec vec_cos_fast(vec x) { return vec_sincos_turn(vec_angle_reduce(x)).cosine; }
 
 HM_RARE vec vec_cos_rare(vec x) { return vec_sincos_turn(vec_angle_reduce_rare(x)).cosine; }
 
 /* The quotient of the two; error at most 2 ulp. */
-VEC_INLINE vec_mask vec_tan_ordinary(vec x) { return vec_sin_ordinary(x); }
+MATH_INLINE vec_mask vec_tan_ordinary(vec x) { return vec_sin_ordinary(x); }
 
-VEC_INLINE vec vec_tan_of(vec_angle a, vec x)
+MATH_INLINE vec vec_tan_of(vec_angle a, vec x)
 {
     const vec_sine_cosine at = vec_sincos_turn(a);
     const vec t = at.sine / at.cosine;
     return vec_from_bits(vec_bits(t) ^ vec_sign_bit(x));
 }
 
-VEC_INLINE vec vec_tan_fast(vec x) { return vec_tan_of(vec_angle_reduce(vec_abs(x)), x); }
+MATH_INLINE vec vec_tan_fast(vec x) { return vec_tan_of(vec_angle_reduce(vec_abs(x)), x); }
 
 HM_RARE vec vec_tan_rare(vec x) { return vec_tan_of(vec_angle_reduce_rare(vec_abs(x)), x); }
 
@@ -176,20 +176,20 @@ HM_RARE vec vec_tan_rare(vec x) { return vec_tan_of(vec_angle_reduce_rare(vec_ab
  * Sine and cosine of position * (high + low). Beyond 2^27 the product's high part is reduced by its
  * digits and what is left, with the low part, once more.
  */
-VEC_INLINE vec_sum vec_turn_angle(vec position, vec high, vec low)
+MATH_INLINE vec_sum vec_turn_angle(vec position, vec high, vec low)
 {
     const vec_sum p = vec_exact_product(position, high);
     return vec_quick_sum(p.high, vec_fma(position, low, p.low));
 }
 
 /* More of the angle, small as it is, joins the reduced part. */
-VEC_INLINE vec_angle vec_angle_shifted(vec_angle a, vec more)
+MATH_INLINE vec_angle vec_angle_shifted(vec_angle a, vec more)
 {
     const vec_sum r = vec_exact_sum(a.r, a.r_low + more);
     return (vec_angle){r.high, r.low, a.quadrant};
 }
 
-VEC_INLINE vec_sine_cosine vec_turn_fast(vec_sum angle)
+MATH_INLINE vec_sine_cosine vec_turn_fast(vec_sum angle)
 {
     return vec_sincos_turn(vec_angle_shifted(vec_angle_reduce(angle.high), angle.low));
 }

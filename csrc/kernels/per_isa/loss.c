@@ -9,40 +9,40 @@
 
 /* ---- the formulas: t target, p prediction, *c the parameter ---- */
 
-VEC_INLINE vec squared_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec squared_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     const vec e = p - t;
     return vec_fma(e, e, lanes);
 }
 
-VEC_INLINE vec absolute_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec absolute_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     return lanes + vec_abs(p - t);
 }
 
 /* With m = min(|e|, d) both branches are m (|e| - m/2). */
-VEC_INLINE vec huber_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec huber_step(vec lanes, vec t, vec p, const vec *c)
 {
     const vec size = vec_abs(p - t), m = vec_min(*c, size);
     return vec_fma(m, size - 0.5 * m, lanes);
 }
 
 /* With m = min(|e|, b) both are m/b (|e| - m/2), and m/b is exactly 1 in the second. */
-VEC_INLINE vec smooth_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec smooth_step(vec lanes, vec t, vec p, const vec *c)
 {
     const vec size = vec_abs(p - t), m = vec_min(*c, size);
     return vec_fma(m / *c, size - 0.5 * m, lanes);
 }
 
 /* x, or `other` where the coefficient is 0: the logarithm then comes out as 0. */
-VEC_INLINE vec unless_zero(vec coefficient, vec x, double other)
+MATH_INLINE vec unless_zero(vec coefficient, vec x, double other)
 {
     return vec_select(vec_equal(coefficient, vec_of(0.0)), vec_of(other), x);
 }
 
-VEC_INLINE vec binary_entropy_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec binary_entropy_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     const vec rest = 1.0 - t;
@@ -51,13 +51,13 @@ VEC_INLINE vec binary_entropy_step(vec lanes, vec t, vec p, const vec *c)
     return lanes - vec_fma(t, yes, rest * no);
 }
 
-VEC_INLINE vec categorical_entropy_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec categorical_entropy_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     return vec_fma(-t, vec_log(unless_zero(t, p, 1.0)), lanes);
 }
 
-VEC_INLINE vec likelihood_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec likelihood_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     return vec_fma(-t, p, lanes);
@@ -67,7 +67,7 @@ VEC_INLINE vec likelihood_step(vec lanes, vec t, vec p, const vec *c)
  * ln(t/p) with nothing lost where t is close to p: the quotient is taken with its remainder, which
  * goes into the logarithm's small terms. t and p at least 2^-400, or equal.
  */
-VEC_INLINE vec log_ratio_fast(vec t, vec p)
+MATH_INLINE vec log_ratio_fast(vec t, vec p)
 {
     const vec inverse = 1.0 / p;
     const vec ratio = t * inverse;
@@ -78,7 +78,7 @@ VEC_INLINE vec log_ratio_fast(vec t, vec p)
     return vec_log_sum(vec_log_unbiased(s.biased), f.high, f.low);
 }
 
-VEC_INLINE vec_mask above_dust(vec x) { return vec_greater_equal(x, vec_of(0x1p-400)); }
+MATH_INLINE vec_mask above_dust(vec x) { return vec_greater_equal(x, vec_of(0x1p-400)); }
 
 /* Both tiny: scaled. One of them: a ratio that far from 1 may be the difference of the logarithms.
  */
@@ -92,7 +92,7 @@ HM_RARE vec log_ratio_rare(vec t, vec p)
                       vec_log_rare(a) - vec_log_rare(b));
 }
 
-VEC_INLINE vec divergence_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec divergence_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     const vec a = unless_zero(t, t, 1.0), b = unless_zero(t, p, 1.0);
@@ -102,12 +102,12 @@ VEC_INLINE vec divergence_step(vec lanes, vec t, vec p, const vec *c)
     return vec_fma(t, ratio, lanes);
 }
 
-VEC_INLINE vec hinge_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec hinge_step(vec lanes, vec t, vec p, const vec *c)
 {
     return lanes + vec_max(vec_fma(-t, p, *c), vec_of(0.0));
 }
 
-VEC_INLINE vec logistic_step(vec lanes, vec t, vec x, const vec *c)
+MATH_INLINE vec logistic_step(vec lanes, vec t, vec x, const vec *c)
 {
     (void)c;
     const vec zero = vec_of(0.0), size = -vec_abs(x);
@@ -139,7 +139,7 @@ SUM(logistic)
 /* ---- focal loss ---- */
 
 /* ln x in two parts, for x in (0, 1], subnormals included */
-VEC_INLINE vec_sum log_pair(vec x)
+MATH_INLINE vec_sum log_pair(vec x)
 {
     const vec_mask subnormal = vec_less(x, vec_of(0x1p-1022));
     const vec_log_scaled s = vec_log_split(vec_select(subnormal, x * 0x1p54, x));
@@ -150,7 +150,7 @@ VEC_INLINE vec_sum log_pair(vec x)
  * ln(1 - x) in two parts for x in [0, 1): 1 - x is u + v exactly, and ln(u + v) = ln u + w - w^2/2
  * with w = v/u no larger than 2^-53.
  */
-VEC_INLINE vec_sum log_pair_of_rest(vec x)
+MATH_INLINE vec_sum log_pair_of_rest(vec x)
 {
     const vec_sum u = vec_quick_sum(vec_of(1.0), -x);
     const vec w = u.low / u.high;
@@ -163,7 +163,7 @@ VEC_INLINE vec_sum log_pair_of_rest(vec x)
  * base^gamma (-ln event), where one of base and event is p and the other 1 - p. The power keeps
  * mantissa and exponent apart until the product is formed. constants: alpha, 1 - alpha, gamma.
  */
-VEC_INLINE vec focal_step(vec lanes, vec t, vec p, const vec *constants)
+MATH_INLINE vec focal_step(vec lanes, vec t, vec p, const vec *constants)
 {
     const vec_mask positive = vec_equal(t, vec_of(1.0));
     const vec weight = vec_select(positive, constants[0], constants[1]);
@@ -204,21 +204,21 @@ static double focal_sum(const double *target, const double *prediction, int64_t 
 
 typedef vec slope(vec t, vec p, const vec *c);
 
-VEC_INLINE vec squared_slope(vec t, vec p, const vec *c) { return 2.0 * (p - t) / c[1]; }
+MATH_INLINE vec squared_slope(vec t, vec p, const vec *c) { return 2.0 * (p - t) / c[1]; }
 
-VEC_INLINE vec absolute_slope(vec t, vec p, const vec *c)
+MATH_INLINE vec absolute_slope(vec t, vec p, const vec *c)
 {
     const vec unit = 1.0 / c[1];
     const vec below = vec_select(vec_less(p, t), -unit, vec_of(0.0));
     return vec_select(vec_less(t, p), unit, below);
 }
 
-VEC_INLINE vec huber_slope(vec t, vec p, const vec *c)
+MATH_INLINE vec huber_slope(vec t, vec p, const vec *c)
 {
     return vec_min(vec_max(p - t, -c[0]), c[0]) / c[1];
 }
 
-VEC_INLINE vec smooth_slope(vec t, vec p, const vec *c)
+MATH_INLINE vec smooth_slope(vec t, vec p, const vec *c)
 {
     const vec one = vec_of(1.0);
     return vec_min(vec_max((p - t) / c[0], -one), one) / c[1];
@@ -226,7 +226,7 @@ VEC_INLINE vec smooth_slope(vec t, vec p, const vec *c)
 
 /* (p - t)/(p (1-p)), which is -t/p + (1-t)/(1-p) without the cancellation; at t = 0 and 1 one term
  * of it. */
-VEC_INLINE vec binary_entropy_slope(vec t, vec p, const vec *c)
+MATH_INLINE vec binary_entropy_slope(vec t, vec p, const vec *c)
 {
     const vec_mask no = vec_equal(t, vec_of(0.0)), yes = vec_equal(t, vec_of(1.0));
     const vec rest = 1.0 - p;
@@ -236,23 +236,23 @@ VEC_INLINE vec binary_entropy_slope(vec t, vec p, const vec *c)
 }
 
 /* -t/p; +0 where t is 0, whatever p is */
-VEC_INLINE vec ratio_slope(vec t, vec p, const vec *c)
+MATH_INLINE vec ratio_slope(vec t, vec p, const vec *c)
 {
     return (0.0 - t) / (unless_zero(t, p, 1.0) * c[1]);
 }
 
-VEC_INLINE vec likelihood_slope(vec t, vec p, const vec *c)
+MATH_INLINE vec likelihood_slope(vec t, vec p, const vec *c)
 {
     (void)p;
     return (0.0 - t) / c[1];
 }
 
-VEC_INLINE vec hinge_slope(vec t, vec p, const vec *c)
+MATH_INLINE vec hinge_slope(vec t, vec p, const vec *c)
 {
     return vec_keep(vec_greater(vec_fma(-t, p, c[0]), vec_of(0.0)), -t / c[1]);
 }
 
-VEC_INLINE void slopes(slope *f, const double *target, const double *prediction, int64_t n,
+MATH_INLINE void slopes(slope *f, const double *target, const double *prediction, int64_t n,
                        double parameter, double divisor, double *out)
 {
     const vec c[2] = {vec_of(parameter), vec_of(divisor)};
@@ -285,19 +285,19 @@ GRADIENT(hinge)
 
 /* ---- sets ---- */
 
-VEC_INLINE vec apart_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec apart_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     return lanes + vec_fma(t, 1.0 - p, p * (1.0 - t));
 }
 
-VEC_INLINE vec total_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec total_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     return lanes + (t + p);
 }
 
-VEC_INLINE vec either_step(vec lanes, vec t, vec p, const vec *c)
+MATH_INLINE vec either_step(vec lanes, vec t, vec p, const vec *c)
 {
     (void)c;
     return lanes + vec_fma(p, 1.0 - t, t);

@@ -23,6 +23,17 @@
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 
+/*
+ * Functions of kernels/math, and whatever else is long. Where each fused multiply-add is a call of
+ * its own there is nothing to gain from inlining them, and copies of them all over would double the
+ * library.
+ */
+#if defined(__x86_64__) && !defined(__FMA__)
+#define MATH_INLINE static __attribute__((noinline, unused))
+#else
+#define MATH_INLINE VEC_INLINE
+#endif
+
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 enum { VEC_WIDTH = 8 };
 #elif defined(__AVX2__) && defined(__FMA__)
