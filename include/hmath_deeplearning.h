@@ -694,6 +694,49 @@ HMATH_CALL hmath_neural_layers_multihead_attention(hmath_context *ctx, const hma
                                                    const hmath_value *value,
                                                    const hmath_value *mask, hmath_value **out);
 
+/**
+ * Rotary embedding (Su et al. 2021): in row r features (2i, 2i+1) turn by the angle
+ * (offset + r) * base^(-2i/d). Angles are formed in double-double; their sine and cosine are within
+ * 4 * 2^-53 for positions up to 2^31.
+ * @param base    Double > 0
+ * @param offset  Int >= 0: the position of the first row
+ * @param input   Tensor [sequence, d], d even
+ * MathErrors: NonFinite, DomainError (base, offset, offset + sequence >= 2^53), DimensionMismatch,
+ * Overflow (a result, or an angle, beyond the range of a double)
+ */
+HMATH_CALL hmath_neural_layers_rotary_embedding(hmath_context *ctx, const hmath_value *base,
+                                                const hmath_value *offset, const hmath_value *input,
+                                                hmath_value **out);
+
+/**
+ * Sinusoidal encoding (Vaswani et al. 2017): column 2i is sin(position / 10000^(2i/dimensions)), column
+ * 2i+1 the cosine of the same, for positions offset ... offset+length-1; an odd width ends on a sine.
+ * Absolute error at most 4 * 2^-53 for positions up to 2^31.
+ * @param length, dimensions  Int >= 1
+ * @param offset              Int >= 0 with offset + length < 2^53
+ * @param out                 Tensor [length, dimensions]
+ * MathErrors: DomainError
+ */
+HMATH_CALL hmath_neural_layers_sinusoidal_encoding(hmath_context *ctx, const hmath_value *length,
+                                                   const hmath_value *dimensions,
+                                                   const hmath_value *offset, hmath_value **out);
+
+/* ---- feed-forward ---- */
+
+/**
+ * dense, activation, dense: the bits of the three by themselves.
+ * @param activation                   Activation
+ * @param input                        Tensor [..., in]
+ * @param first_weights, first_bias    Tensor [hidden, in], [Double] of length hidden
+ * @param second_weights, second_bias  Tensor [out, hidden], [Double] of length out
+ * @param out                          Tensor [..., out]
+ * MathErrors: NonFinite and DomainError ("activation.parameter"), DimensionMismatch, Overflow
+ */
+HMATH_CALL hmath_neural_layers_transformer_feed_forward(
+    hmath_context *ctx, const hmath_value *activation, const hmath_value *input,
+    const hmath_value *first_weights, const hmath_value *first_bias,
+    const hmath_value *second_weights, const hmath_value *second_bias, hmath_value **out);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

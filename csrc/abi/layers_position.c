@@ -38,3 +38,39 @@ hmath_status hmath_neural_layers_alibi_bias(hmath_context *ctx, const hmath_valu
         *out = &bias->base;
     return hm_leave(ctx, st);
 }
+
+hmath_status hmath_neural_layers_rotary_embedding(hmath_context *ctx, const hmath_value *base,
+                                                  const hmath_value *offset,
+                                                  const hmath_value *input, hmath_value **out)
+{
+    hm_status st = hm_edge_enter(ctx, "layers.rotary_embedding", out);
+    if (st != HMATH_OK)
+        return st;
+    double period;
+    int64_t prefix;
+    const hm_tensor *rows;
+    hm_tensor *result = NULL;
+    if ((st = hm_arg_double(ctx, "base", base, &period)) == HMATH_OK &&
+        (st = hm_arg_int(ctx, "offset", offset, &prefix)) == HMATH_OK &&
+        (st = hm_arg_tensor(ctx, "input", input, &rows)) == HMATH_OK &&
+        (st = hm_rotary_embedding(ctx, period, prefix, rows, &result)) == HMATH_OK)
+        *out = &result->base;
+    return hm_leave(ctx, st);
+}
+
+hmath_status hmath_neural_layers_sinusoidal_encoding(hmath_context *ctx, const hmath_value *length,
+                                                     const hmath_value *dimensions,
+                                                     const hmath_value *offset, hmath_value **out)
+{
+    hm_status st = hm_edge_enter(ctx, "layers.sinusoidal_encoding", out);
+    if (st != HMATH_OK)
+        return st;
+    int64_t rows, features, prefix;
+    hm_tensor *result = NULL;
+    if ((st = hm_arg_int(ctx, "length", length, &rows)) == HMATH_OK &&
+        (st = hm_arg_int(ctx, "dimensions", dimensions, &features)) == HMATH_OK &&
+        (st = hm_arg_int(ctx, "offset", offset, &prefix)) == HMATH_OK &&
+        (st = hm_sinusoidal_encoding(ctx, rows, features, prefix, &result)) == HMATH_OK)
+        *out = &result->base;
+    return hm_leave(ctx, st);
+}

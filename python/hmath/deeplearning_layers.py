@@ -34,6 +34,7 @@ from .tensor import TensorDouble
 
 if TYPE_CHECKING:
     from ._typing import ArrayT, BooleanRows, DoubleRows, Doubles, Integers, TensorLike
+    from .deeplearning_core import Activation
 
 # ---------------------------------------------------------------- selectors
 
@@ -752,6 +753,61 @@ def alibi_bias(slope: float, queries: int, keys: int, offset: int) -> list[list[
     )
 
 
+def rotary_embedding(base: float, offset: int, input: ArrayT) -> ArrayT:
+    """Turn each pair of neighbouring features by its angle (Su et al. 2021).
+
+    In row r features (2i, 2i+1) turn by (offset + r)·base^(-2i/d). Angles are formed in double-double:
+    their sine and cosine are within 4·2⁻⁵³ for positions up to 2³¹.
+
+    Args:
+        base: > 0; 10000 is usual.
+        offset: ≥ 0, the position of the first row.
+        input: ``[sequence, d]``, d even.
+
+    Raises:
+        DomainError: `base`, `offset`, or offset + sequence ≥ 2⁵³.
+        DimensionMismatch: another rank, an odd d.
+        NonFinite, Overflow: an element; a result, or an angle, beyond the range of a double.
+
+    >>> with tensor.tensor([1, 2], [1, 0]) as x:
+    ...     rotary_embedding(10000.0, 1, x).values
+    [0.5403023058681398, 0.8414709848078965]
+    """
+    return like(
+        call(
+            "hmath_neural_layers_rotary_embedding",
+            double(base, "base"),
+            integer(offset, "offset"),
+            tensor_argument(input, "input"),
+        ),
+        input,
+    )
+
+
+def sinusoidal_encoding(length: int, dimensions: int, offset: int) -> TensorDouble:
+    """Sines and cosines of positions offset, offset + 1, ... (Vaswani et al. 2017).
+
+    Column 2i is sin(position/10000^(2i/dimensions)), column 2i+1 the cosine of the same; an odd width
+    ends on a sine. Absolute error at most 4·2⁻⁵³ for positions up to 2³¹.
+
+    Args:
+        length, dimensions: ≥ 1.
+        offset: ≥ 0; offset + length < 2⁵³.
+
+    >>> sinusoidal_encoding(1, 2, 0).values
+    [0.0, 1.0]
+    """
+    return owner(
+        TensorDouble,
+        call(
+            "hmath_neural_layers_sinusoidal_encoding",
+            integer(length, "length"),
+            integer(dimensions, "dimensions"),
+            integer(offset, "offset"),
+        ),
+    )
+
+
 # ---------------------------------------------------------------- the KV cache
 
 
@@ -812,3 +868,40 @@ def cache_values(cache: KVCache) -> tuple[TensorDouble, TensorDouble]:
     """
     keys, values = items(call("hmath_neural_layers_cache_values", value_argument(cache, "cache", "KVCache")))
     return owner(TensorDouble, keys), owner(TensorDouble, values)
+
+
+# ---------------------------------------------------------------- feed-forward
+
+
+def transformer_feed_forward(
+    activation: Activation,
+    input: ArrayT,
+    first_weights: TensorLike,
+    first_bias: Doubles,
+    second_weights: TensorLike,
+    second_bias: Doubles,
+) -> ArrayT:
+    """dense, activation, dense: the bits of the three by themselves.
+
+    Args:
+        activation: a selector of :mod:`hmath.deeplearning_core`.
+        input: ``[..., in]``.
+        first_weights, first_bias: ``[hidden, in]`` and hidden numbers.
+        second_weights, second_bias: ``[out, hidden]`` and out numbers.
+
+    Raises:
+        NonFinite, DomainError: ``activation.parameter``, or an element.
+        DimensionMismatch, Overflow: as for :func:`dense`; Overflow also of the hidden features.
+    """
+    return like(
+        call(
+            "hmath_neural_layers_transformer_feed_forward",
+            value_argument(activation, "activation", "Activation"),
+            tensor_argument(input, "input"),
+            tensor_argument(first_weights, "first_weights"),
+            doubles(first_bias, "first_bias"),
+            tensor_argument(second_weights, "second_weights"),
+            doubles(second_bias, "second_bias"),
+        ),
+        input,
+    )

@@ -6,6 +6,7 @@
 #ifndef HM_LAYERS_H
 #define HM_LAYERS_H
 
+#include "neural/core/selector.h"
 #include "neural/layers/record.h"
 #include "tensor/tensor.h"
 #include "tensor/view.h"
@@ -72,5 +73,16 @@ hm_status hm_causal_mask(hm_context *ctx, int64_t queries, int64_t keys, int64_t
                          hm_list **out);
 hm_status hm_alibi_bias(hm_context *ctx, double slope, int64_t queries, int64_t keys,
                         int64_t offset, hm_list **out);
+
+hm_status hm_rotary_embedding(hm_context *ctx, double base, int64_t offset, const hm_tensor *input,
+                              hm_tensor **out);
+hm_status hm_sinusoidal_encoding(hm_context *ctx, int64_t length, int64_t dimensions,
+                                 int64_t offset, hm_tensor **out);
+
+/* feed_forward.c */
+hm_status hm_transformer_feed_forward(hm_context *ctx, const hm_activation *activation,
+                                      const hm_tensor *input, const hm_tensor *first_weights,
+                                      const hm_doubles *first_bias, const hm_tensor *second_weights,
+                                      const hm_doubles *second_bias, hm_tensor **out);
 
 #endif
