@@ -268,7 +268,7 @@ void hm_reverse_by_expansion(hm_graph *g, hm_node *node, hm_node *cotangent, con
                              hm_node **cotangents, hm_node *(*expand)(hm_graph *, hm_node *))
 {
     hm_node *expansion = expand(g, node);
-    hm_node *asked[HM_MAX_MAP_ARITY], *found[HM_MAX_MAP_ARITY];
+    hm_node *asked[HM_MAX_MAP_ARITY] = {NULL}, *found[HM_MAX_MAP_ARITY];
     int32_t at[HM_MAX_MAP_ARITY];
     int64_t m = 0;
     for (int32_t i = 0; i < node->count; i++) {
