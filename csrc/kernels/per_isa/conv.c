@@ -37,7 +37,7 @@ static __attribute__((noinline)) vec scatter(double *out, int64_t step, uint64_t
     return vec_load(lane);
 }
 
-MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors, const bool packed)
+VEC_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors, const bool packed)
 {
     const hm_conv_block *const b = job->block;
     vec acc[TILE_ROWS][MOST_VECTORS];
@@ -180,7 +180,7 @@ enum { STRIP_VECTORS = TILE_ROWS == 8 ? 4 : 1 };
  * A strip of columns from top to bottom. Each source row is read once for the three result rows it
  * belongs to, whose chains stand at different ky: the oldest ends with it, the youngest begins.
  */
-MATH_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vectors)
+VEC_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vectors)
 {
     vec weight[9], oldest[STRIP_VECTORS], middle[STRIP_VECTORS], poison = vec_of(0.0);
     UNROLL (k, 0, 9) {
@@ -243,19 +243,19 @@ typedef struct weights_job {
     int64_t columns;
 } weights_job;
 
-MATH_INLINE int64_t turned_columns(const weights_job *job, const int vectors)
+VEC_INLINE int64_t turned_columns(const weights_job *job, const int vectors)
 {
     return job->columns < vectors * VEC_WIDTH ? job->columns : vectors * VEC_WIDTH;
 }
 
 /* Whole blocks turn in registers. */
-MATH_INLINE bool turns_whole(const weights_job *job, const int rows, const int vectors)
+VEC_INLINE bool turns_whole(const weights_job *job, const int rows, const int vectors)
 {
     return rows % VEC_WIDTH == 0 && job->columns >= vectors * VEC_WIDTH;
 }
 
 /* The tile from and to where its result lies turned: column after column. */
-MATH_INLINE void load_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
+VEC_INLINE void load_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
                             const weights_job *job)
 {
     const int64_t step = job->block->out_column;
@@ -283,7 +283,7 @@ MATH_INLINE void load_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, c
     }
 }
 
-MATH_INLINE void store_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
+VEC_INLINE void store_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
                              const weights_job *job)
 {
     const int64_t step = job->block->out_column;
@@ -311,7 +311,7 @@ MATH_INLINE void store_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, 
             job->out[j * step + i] = lane[i][j];
 }
 
-MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int vectors)
+VEC_INLINE bool weights_tile(const weights_job *job, const int rows, const int vectors)
 {
     const hm_conv_weights_block *const b = job->block;
     vec acc[TILE_ROWS][TILE_VECTORS];
