@@ -113,6 +113,13 @@ hm_status hm_check_doubles_finite(hm_context *ctx, const char *argument, const h
                   : hm_check_finite(ctx, argument, view->data, view->length);
 }
 
+hm_status hm_check_rows_finite(hm_context *ctx, const char *argument, const hm_double_rows *view)
+{
+    const hm_tensor *tensor = hm_tensor_from_value(view->source);
+    return tensor ? hm_check_tensor_finite(ctx, argument, tensor)
+                  : hm_check_finite(ctx, argument, view->data, view->rows * view->columns);
+}
+
 hm_status hm_check_scalar_finite(hm_context *ctx, const char *argument, double x)
 {
     return isfinite(x) ? HMATH_OK : hm_fail_nonfinite(ctx, argument, HM_SCALAR, x);
@@ -131,6 +138,16 @@ hm_status hm_result_like(hm_context *ctx, const hm_value *source, int64_t n, hm_
     *result = like ? &tensor->base : &list->base;
     *data = like ? tensor->data : list->data;
     return HMATH_OK;
+}
+
+hm_status hm_list_of_doubles(hm_context *ctx, const hm_doubles *view, hm_list **out)
+{
+    const hm_list *list = hm_list_from_value(view->source);
+    if (list && !list->block) {
+        *out = hm_retain(list);
+        return HMATH_OK;
+    }
+    return hm_list_copy(ctx, HM_ELEMENT_DOUBLE, view->data, view->length, out);
 }
 
 hm_status hm_rows_result_like(hm_context *ctx, const hm_value *source, int64_t rows, int64_t columns,

@@ -62,6 +62,8 @@ hm_status hm_check_finite(hm_context *ctx, const char *argument, const double *d
 hm_status hm_check_tensor_finite(hm_context *ctx, const char *argument, const hm_tensor *tensor);
 hm_status hm_check_doubles_finite(hm_context *ctx, const char *argument, const hm_doubles *view);
 
+hm_status hm_check_rows_finite(hm_context *ctx, const char *argument, const hm_double_rows *view);
+
 /* Step 2 for scalars: NonFinite, then hm_fail_domain is the caller's. */
 hm_status hm_check_scalar_finite(hm_context *ctx, const char *argument, double x);
 
@@ -72,7 +74,13 @@ hm_status hm_check_scalar_finite(hm_context *ctx, const char *argument, double x
 hm_status hm_result_like(hm_context *ctx, const hm_value *source, int64_t n, hm_value **result,
                          double **data);
 
-/* The same for rows. */
+/*
+ * The numbers of a view as a list of their own. A list that stands alone is immutable and serves as its
+ * own copy; a row of a block would keep the whole block alive.
+ */
+hm_status hm_list_of_doubles(hm_context *ctx, const hm_doubles *view, hm_list **out);
+
+/* hm_result_like for rows. */
 hm_status hm_rows_result_like(hm_context *ctx, const hm_value *source, int64_t rows, int64_t columns,
                               hm_value **result, double **data);
 

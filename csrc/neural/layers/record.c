@@ -55,10 +55,7 @@ hm_status hm_initializer_create(hm_context *ctx, const hm_initializer *like, hm_
     return HMATH_OK;
 }
 
-/*
- * A list of the view's numbers. A list that stands alone is immutable and serves as its own copy; a
- * row of a block would keep the whole block alive.
- */
+/* As hm_list_of_doubles. */
 static hm_status list_of_ints(hm_context *ctx, const hm_ints *view, hm_list **out)
 {
     const hm_list *list = hm_list_from_value(view->source);
@@ -67,16 +64,6 @@ static hm_status list_of_ints(hm_context *ctx, const hm_ints *view, hm_list **ou
         return HMATH_OK;
     }
     return hm_list_copy(ctx, HM_ELEMENT_INT, view->data, view->length, out);
-}
-
-static hm_status list_of_doubles(hm_context *ctx, const hm_doubles *view, hm_list **out)
-{
-    const hm_list *list = hm_list_from_value(view->source);
-    if (list && !list->block) {
-        *out = hm_retain(list);
-        return HMATH_OK;
-    }
-    return hm_list_copy(ctx, HM_ELEMENT_DOUBLE, view->data, view->length, out);
 }
 
 hm_status hm_conv_options_create(hm_context *ctx, const hm_ints *stride, const hm_ints *padding,
@@ -112,8 +99,8 @@ hm_status hm_batch_norm_state_create(hm_context *ctx, const hm_doubles *running_
     if ((st = hm_check_vector(ctx, "running_mean", running_mean)) != HMATH_OK ||
         (st = hm_check_vector(ctx, "running_variance", running_variance)) != HMATH_OK)
         return st;
-    if ((st = list_of_doubles(ctx, running_mean, &means)) != HMATH_OK ||
-        (st = list_of_doubles(ctx, running_variance, &variances)) != HMATH_OK ||
+    if ((st = hm_list_of_doubles(ctx, running_mean, &means)) != HMATH_OK ||
+        (st = hm_list_of_doubles(ctx, running_variance, &variances)) != HMATH_OK ||
         (st = hm_value_create(ctx, &batch_norm_state_class, sizeof *created, &created)) != HMATH_OK)
         goto done;
     created->running_mean = hm_retain(means);
