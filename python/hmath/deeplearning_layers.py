@@ -196,10 +196,11 @@ def dropout(mode: Training, probability: float, rng: RNG, input: ArrayT) -> tupl
         NonFinite: `probability` or an element of `input`. DomainError: `probability`. Overflow: a kept
             element times its mask is no double.
 
-    >>> from hmath import random
-    >>> with random.seed_rng(random.pcg32(), 42) as rng, tensor.tensor([1, 4], [1, 2, 3, 4]) as x:
-    ...     output, mask, advanced = dropout(Training.TRAINING, 0.5, rng, x)
+    >>> from hmath import random, tensor
+    >>> with random.seed_rng(random.pcg32(), 42) as rng, tensor.tensor([1, 2], [1, 2]) as inputs:
+    ...     output, mask, advanced = dropout(Training.TRAINING, 0.5, rng, inputs)
     ...     (output.values, mask.values)
+    ([2.0, 4.0], [2.0, 2.0])
     """
     return _dropped(call("hmath_neural_layers_dropout", *_drop(mode, probability, rng, input)), input)
 
@@ -256,8 +257,9 @@ def initialize_weights(
 
     >>> from hmath import random
     >>> with random.seed_rng(random.pcg32(), 42) as rng:
-    ...     weights, advanced = initialize_weights(Orthogonal(1.0), 2, 2, [2, 2], rng)
-    ...     (weights @ weights.transpose()).values
+    ...     weights, advanced = initialize_weights(XavierUniform, 3, 2, [2, 3], rng)
+    ...     weights.shape, weights.values[0]
+    ((2, 3), 0.2854953848987636)
     """
     weights, following = items(
         call(

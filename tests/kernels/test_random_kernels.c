@@ -1,0 +1,133 @@
+/* Random kernels: every table gives the same bits, at every length and offset, and touches nothing
+ * else. */
+#include "tables.h"
+
+#include "random/bitgen.h"
+
+enum { SLACK = 8, ROOM = 2 * LONGEST + 2 * SLACK };
+static double input[ROOM], out[ROOM], expected[ROOM], other[ROOM];
+
+static const double untouched = 12345.0;
+
+static void fill(double *p, int64_t n, double x)
+{
+    for (int64_t i = 0; i < n; i++)
+        p[i] = x;
+}
+
+/* Elements first ... first + n - 1 are as expected, and all others as they were. */
+static void check_part(int64_t first, int64_t n)
+{
+    int right = 1;
+    for (int64_t i = 0; i < ROOM; i++)
+        right &= same(out[i], i >= first && i < first + n ? expected[i] : untouched);
+    CHECK(right);
+}
+
+static void test_box_muller__is_the_same_everywhere(void)
+{
+    const hm_kernels *baseline = hm_kernels_for(HMATH_ISA_BASELINE), *k;
+    uint64_t state = 1;
+    for (int64_t i = 0; i < ROOM; i++)
+        input[i] = next_word(&state) % 8 == 0 ? (double)(i % 9) / 8.0 * (1 - 0x1p-53)
+                                              : next_uniform(&state);
+    for (int isa = 0; (k = next_table(&isa));)
+        for (int l = 0; l < AWKWARD_LENGTHS; l++)
+            for (int64_t first = 0; first < 4; first++) {
+                const int64_t pairs = awkward_lengths[l];
+                fill(out, ROOM, untouched);
+                memcpy(out + first, input, (size_t)pairs * 2 * sizeof *out);
+                memcpy(expected + first, input, (size_t)pairs * 2 * sizeof *out);
+                k->random->box_muller(out + first, pairs);
+                for (int64_t i = 0; i < pairs; i++) /* one by one, by the plainest table */
+                    baseline->random->box_muller(expected + first + 2 * i, 1);
+                check_part(first, 2 * pairs);
+            }
+}
+
+/* 1 ulp, as exp is: the rounding of z^2 moves the result by 2^-53 of itself at most, |z| <= 1. */
+static void test_bell__is_right_and_the_same_everywhere(void)
+{
+    const hm_kernels *baseline = hm_kernels_for(HMATH_ISA_BASELINE), *k;
+    uint64_t state = 2;
+    for (int64_t i = 0; i < ROOM; i++)
+        input[i] = i == 5 ? -0.0 : i == 6 ? 1.0 : i == 7 ? 5e-324 : 2 * next_uniform(&state) - 1;
+    baseline->random->bell(input, other, LONGEST);
+    for (int64_t i = 0; i < LONGEST; i++) {
+        const long double z = input[i], exact = expl(-z * z / 2);
+        CHECK(fabsl(other[i] - exact) <= 1.5L * 0x1p-53L);
+    }
+    for (int isa = 0; (k = next_table(&isa));)
+        for (int l = 0; l < AWKWARD_LENGTHS; l++)
+            for (int64_t first = 0; first < 4; first++) {
+                const int64_t n = awkward_lengths[l];
+                memcpy(expected + first, other, (size_t)n * sizeof *out);
+                fill(out, ROOM, untouched);
+                k->random->bell(input, out + first, n);
+                check_part(first, n);
+                memcpy(out + first, input, (size_t)n * sizeof *out);
+                k->random->bell(out + first, out + first, n);
+                check_part(first, n);
+            }
+}
+
+static void test_subtract__rounds_twice(void)
+{
+    const hm_kernels *k;
+    uint64_t state = 3;
+    for (int64_t i = 0; i < ROOM; i++) {
+        input[i] = next_spread(&state, 40);
+        other[i] = i == 3 ? NAN : i == 4 ? INFINITY : next_spread(&state, 40);
+    }
+    for (int isa = 0; (k = next_table(&isa));)
+        for (int l = 0; l < AWKWARD_LENGTHS; l++)
+            for (int64_t first = 0; first < 4; first++) {
+                const int64_t n = awkward_lengths[l];
+                const double c = next_spread(&state, 10);
+                fill(out, ROOM, untouched);
+                for (int64_t i = 0; i < n; i++) {
+                    const double product = c * input[i];
+                    out[first + i] = other[i];
+                    expected[first + i] = other[i] - product;
+                }
+                k->random->subtract(c, input, out + first, n);
+                check_part(first, n);
+            }
+}
+
+/* Against the generator drawing one by one, where the counter carries into every one of its words.
+ */
+static void test_philox__is_the_generator(void)
+{
+    static const uint64_t counters[][2] = {{0, 0},
+                                           {0xfffffffa, 0},
+                                           {UINT64_MAX - 5, 0},
+                                           {UINT64_MAX - 2, 0xffffffff},
+                                           {UINT64_MAX - 1000, UINT64_MAX}};
+    const hm_kernels *k;
+    for (int isa = 0; (k = next_table(&isa));)
+        for (size_t c = 0; c < sizeof counters / sizeof counters[0]; c++)
+            for (int l = 0; l < AWKWARD_LENGTHS - 2; l++) {
+                const int64_t blocks = awkward_lengths[l], first = l % 4;
+                hm_bitgen g = {.kind = &hm_philox4x32};
+                g.state.philox.counter[0] = counters[c][0];
+                g.state.philox.counter[1] = counters[c][1];
+                g.state.philox.key = 0x0123456789abcdef;
+                for (int64_t i = 0; i < 2 * blocks; i++) {
+                    const uint32_t high = (uint32_t)hm_next(&g);
+                    expected[first + i] = hm_uniform_from_32(high, (uint32_t)hm_next(&g));
+                }
+                fill(out, ROOM, untouched);
+                k->random->philox(counters[c], 0x0123456789abcdef, out + first, blocks);
+                check_part(first, 2 * blocks);
+            }
+}
+
+int main(void)
+{
+    RUN(test_box_muller__is_the_same_everywhere);
+    RUN(test_bell__is_right_and_the_same_everywhere);
+    RUN(test_subtract__rounds_twice);
+    RUN(test_philox__is_the_generator);
+    return check_report();
+}
