@@ -103,7 +103,7 @@ def activation_derivative(method: Activation, value: Any) -> Any:
 
 def _activation(name: str, method: Activation, value: Any) -> Any:
     selected = value_argument(method, "method", "Activation")
-    if hasattr(value, "_handle") or hasattr(value, "shape") and value.shape != ():
+    if hasattr(value, "_handle") or (hasattr(value, "shape") and value.shape != ()):
         return like(call(name, selected, tensor_argument(value, "value")), value)
     return call_double(name, selected, double(value, "value"))
 
@@ -442,9 +442,7 @@ def ctc_loss(blank: int, labels: Integers, log_probabilities: DoubleRows) -> flo
 
 
 @overload
-def ctc_loss_gradient(
-    blank: int, labels: Integers, log_probabilities: ArrayT
-) -> tuple[float, ArrayT]: ...
+def ctc_loss_gradient(blank: int, labels: Integers, log_probabilities: ArrayT) -> tuple[float, ArrayT]: ...
 @overload
 def ctc_loss_gradient(
     blank: int, labels: Integers, log_probabilities: Sequence[Sequence[float]]
