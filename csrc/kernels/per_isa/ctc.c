@@ -23,9 +23,17 @@ VEC_INLINE states join(states a, states b)
     return (states){high, rest + vec_fma(weight, other, weight)};
 }
 
-VEC_INLINE vec add_level(vec level, vec log_probability)
+/* A state that cannot be reached has no rest, so that what stands around the states stays as it is.
+ */
+VEC_INLINE void store_states(states x, double *level, double *rest)
 {
-    return vec_max(level + log_probability, vec_of(HM_CTC_NOWHERE));
+    vec_store(level, x.level);
+    vec_store(rest, vec_keep(vec_greater(x.level, vec_of(HM_CTC_NOWHERE)), x.rest));
+}
+
+VEC_INLINE states add_level(states x, vec log_probability)
+{
+    return (states){vec_max(x.level + log_probability, vec_of(HM_CTC_NOWHERE)), x.rest};
 }
 
 static void forward(const hm_ctc_row *now, int64_t labels, const double *skip, double blank,
@@ -39,10 +47,9 @@ static void forward(const hm_ctc_row *now, int64_t labels, const double *skip, d
         const states to_blank = join(blanks, last);
         last.level = vec_min(last.level, vec_load(skip + s));
         const states to_label = join(join(here, blanks), last);
-        vec_store(next->blank_level + s, add_level(to_blank.level, blank_frame));
-        vec_store(next->blank_rest + s, to_blank.rest);
-        vec_store(next->label_level + s, add_level(to_label.level, vec_load(label + s)));
-        vec_store(next->label_rest + s, to_label.rest);
+        store_states(add_level(to_blank, blank_frame), next->blank_level + s, next->blank_rest + s);
+        store_states(add_level(to_label, vec_load(label + s)), next->label_level + s,
+                     next->label_rest + s);
     }
 }
 
@@ -55,12 +62,8 @@ static void backward(const hm_ctc_row *next, int64_t labels, const double *skip,
         const states after = load_states(next->blank_level + s + 1, next->blank_rest + s + 1);
         states beyond = load_states(next->label_level + s + 1, next->label_rest + s + 1);
         beyond.level = vec_min(beyond.level, vec_load(skip + s + 1));
-        const states from_blank = join(blanks, here);
-        const states from_label = join(join(here, after), beyond);
-        vec_store(now->blank_level + s, from_blank.level);
-        vec_store(now->blank_rest + s, from_blank.rest);
-        vec_store(now->label_level + s, from_label.level);
-        vec_store(now->label_rest + s, from_label.rest);
+        store_states(join(blanks, here), now->blank_level + s, now->blank_rest + s);
+        store_states(join(join(here, after), beyond), now->label_level + s, now->label_rest + s);
     }
 }
 
@@ -69,11 +72,11 @@ static void emit(const hm_ctc_row *row, int64_t labels, double blank, const doub
 {
     const vec blank_frame = vec_of(blank);
     for (int64_t s = 0; s <= labels; s += VEC_WIDTH) {
-        vec_store(out->blank_level + s, add_level(vec_load(row->blank_level + s), blank_frame));
-        vec_store(out->blank_rest + s, vec_load(row->blank_rest + s));
-        vec_store(out->label_level + s,
-                  add_level(vec_load(row->label_level + s), vec_load(label + s)));
-        vec_store(out->label_rest + s, vec_load(row->label_rest + s));
+        const states blanks = load_states(row->blank_level + s, row->blank_rest + s);
+        const states here = load_states(row->label_level + s, row->label_rest + s);
+        store_states(add_level(blanks, blank_frame), out->blank_level + s, out->blank_rest + s);
+        store_states(add_level(here, vec_load(label + s)), out->label_level + s,
+                     out->label_rest + s);
     }
 }
 
