@@ -15,6 +15,9 @@
 /* 2^16 products of at most 2^14 stay below 2^31. */
 enum { HM_INT8_DEPTH = 1 << 16 };
 
+/* 255 * 255 times this is the last sum of (a - za)(b - zb) below 2^31. */
+enum { HM_INT8_SAFE_DEPTH = 33025 };
+
 /* What turns a row of sums of q*q into a row of the result. */
 typedef struct hm_int8_row {
     double zero;    /* zero point of the left row */
@@ -22,6 +25,7 @@ typedef struct hm_int8_row {
     double depth;
     double scale;   /* of the left row */
     const double *zeros, *sums, *scales; /* the same of each right column */
+    bool plain; /* no zero point on either side, and a depth at which no sum can leave 32 bits */
 } hm_int8_row;
 
 typedef struct hm_int8_kernels {
@@ -33,17 +37,15 @@ typedef struct hm_int8_kernels {
     /* rows <= tile_rows, row-major with the given stride, into a sliver. */
     void (*pack_left)(int64_t rows, int64_t depth, const int8_t *left, int64_t stride, void *sliver);
 
-    /* columns <= tile_columns of a row-major matrix, into a panel. */
-    void (*pack_right)(int64_t depth, int64_t columns, const int8_t *right, int64_t stride, void *panel);
+    /* columns <= tile_columns of a row-major matrix, into a panel; sums[j] += the sum of column j. */
+    void (*pack_right)(int64_t depth, int64_t columns, const int8_t *right, int64_t stride, void *panel,
+                       double *sums);
 
     /* sums[i * tile_columns + j] over the depth of one block; all tile_columns columns are written. */
     void (*tile)(int64_t rows, int64_t depth, const void *sliver, const void *panel, int32_t *sums);
 
     /* The sum of n integers. */
     int64_t (*sum)(const int8_t *x, int64_t n);
-
-    /* totals[j] += the sum of column j. */
-    void (*column_sums)(int64_t rows, int64_t columns, const int8_t *x, int64_t stride, double *totals);
 
     /*
      * total = sums + what `out` holds already (unless `first`); kept in out or, if `last`, turned into

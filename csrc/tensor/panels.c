@@ -8,7 +8,7 @@
  * PANEL_COLUMNS columns of packed right operand are shared by all threads. A task is one block of rows
  * and one group of panels; a group is wide enough that packing the rows again for each one costs little.
  */
-enum { PANEL_COLUMNS = 1024, ROW_SLIVERS = 6, GROUP_COLUMNS = 256, SERIAL_WORK = 1 << 16 };
+enum { PANEL_COLUMNS = 1024, ROW_SLIVERS = 6, GROUP_COLUMNS = 512, SERIAL_WORK = 1 << 16 };
 
 typedef struct pass {
     const hm_panels *p;

@@ -86,6 +86,21 @@ VEC_INLINE int32_t word_of(const int8_t *q)
     return (int32_t)((uint32_t)(uint16_t)q[0] | (uint32_t)(uint16_t)q[1] << 16);
 }
 
+/* Bytes are added up in 32 bits, which hold 2^16 of them, several at a time. */
+static int64_t sum(const int8_t *x, int64_t n)
+{
+    enum { BLOCK = 1 << 16 };
+    int64_t total = 0;
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        const int64_t end = i + BLOCK < n ? i + BLOCK : n;
+        int32_t part = 0;
+        for (int64_t k = i; k < end; k++)
+            part += x[k];
+        total += part;
+    }
+    return total;
+}
+
 static void pack_left(int64_t rows, int64_t depth, const int8_t *left, int64_t stride, void *sliver)
 {
     int32_t *start = sliver, *words = start + ROWS;
@@ -98,14 +113,11 @@ static void pack_left(int64_t rows, int64_t depth, const int8_t *left, int64_t s
             words[run * ROWS + i] = word_of(from + run * RUN);
         for (int64_t run = whole; run < runs; run++)
             words[run * ROWS + i] = word_of(tail + (run - whole) * RUN);
-        int32_t sum = 0;
-        for (int64_t k = 0; k < depth && RUN == 4; k++)
-            sum += from[k];
-        start[i] = -128 * sum;
+        start[i] = RUN == 4 ? -128 * (int32_t)sum(from, depth) : 0;
     }
 }
 
-/* One run of depth for every column of the panel; rows of zeros stand for depth that is not there. */
+/* One run of depth of a panel, a word a column; rows of zeros stand for depth that is not there. */
 static void pack_run(const int8_t *const rows[RUN], int64_t columns, void *out)
 {
     for (int64_t j = 0; j < COLUMNS; j++) {
@@ -119,46 +131,46 @@ static void pack_run(const int8_t *const rows[RUN], int64_t columns, void *out)
     }
 }
 
-#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
-/* 32 columns at once: two rounds of interleaving within 128-bit lanes, and the lanes put in order. */
+/* The same for all columns, by interleaving the rows. */
 static void pack_whole_run(const int8_t *const rows[RUN], void *out)
 {
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
     const __m256i flip = _mm256_set1_epi8(-128);
-    __m256i r0 = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)rows[0]), flip);
-    __m256i r1 = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)rows[1]), flip);
-    __m256i r2 = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)rows[2]), flip);
-    __m256i r3 = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)rows[3]), flip);
-    __m256i low01 = _mm256_unpacklo_epi8(r0, r1), high01 = _mm256_unpackhi_epi8(r0, r1);
-    __m256i low23 = _mm256_unpacklo_epi8(r2, r3), high23 = _mm256_unpackhi_epi8(r2, r3);
-    __m256i a = _mm256_unpacklo_epi16(low01, low23), b = _mm256_unpackhi_epi16(low01, low23);
-    __m256i c = _mm256_unpacklo_epi16(high01, high23), d = _mm256_unpackhi_epi16(high01, high23);
-    /* a: columns 0-3 and 16-19, b: 4-7 and 20-23, c: 8-11 and 24-27, d: 12-15 and 28-31 */
+    __m256i r[RUN];
+    for (int i = 0; i < RUN; i++)
+        r[i] = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)rows[i]), flip);
+    const __m256i low01 = _mm256_unpacklo_epi8(r[0], r[1]), high01 = _mm256_unpackhi_epi8(r[0], r[1]);
+    const __m256i low23 = _mm256_unpacklo_epi8(r[2], r[3]), high23 = _mm256_unpackhi_epi8(r[2], r[3]);
+    /* columns 0-3 and 16-19, 4-7 and 20-23, 8-11 and 24-27, 12-15 and 28-31 */
+    const __m256i a = _mm256_unpacklo_epi16(low01, low23), b = _mm256_unpackhi_epi16(low01, low23);
+    const __m256i c = _mm256_unpacklo_epi16(high01, high23), d = _mm256_unpackhi_epi16(high01, high23);
     _mm256_storeu_si256((__m256i *)out + 0, _mm256_permute2x128_si256(a, b, 0x20));
     _mm256_storeu_si256((__m256i *)out + 1, _mm256_permute2x128_si256(c, d, 0x20));
     _mm256_storeu_si256((__m256i *)out + 2, _mm256_permute2x128_si256(a, b, 0x31));
     _mm256_storeu_si256((__m256i *)out + 3, _mm256_permute2x128_si256(c, d, 0x31));
-}
-#else
-static void pack_whole_run(const int8_t *const rows[RUN], void *out)
-{
-    pack_run(rows, COLUMNS, out);
-}
-#endif
-
-static void pack_right(int64_t depth, int64_t columns, const int8_t *right, int64_t stride, void *panel)
-{
-    static const int8_t zeros[COLUMNS];
-    char *out = panel;
-    for (int64_t k = 0; k < padded(depth); k += RUN) {
-        const int8_t *rows[RUN];
-        for (int r = 0; r < RUN; r++)
-            rows[r] = k + r < depth ? right + (k + r) * stride : zeros;
-        if (columns == COLUMNS)
-            pack_whole_run(rows, out);
-        else
-            pack_run(rows, columns, out);
-        out += COLUMNS * RUN * PACKED_SIZE;
+#elif defined(__AVXVNNI__)
+    const __m128i flip = _mm_set1_epi8(-128);
+    __m128i r[RUN];
+    for (int i = 0; i < RUN; i++)
+        r[i] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)rows[i]), flip);
+    const __m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
+    const __m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
+    _mm_storeu_si128((__m128i *)out + 0, _mm_unpacklo_epi16(low01, low23));
+    _mm_storeu_si128((__m128i *)out + 1, _mm_unpackhi_epi16(low01, low23));
+    _mm_storeu_si128((__m128i *)out + 2, _mm_unpacklo_epi16(high01, high23));
+    _mm_storeu_si128((__m128i *)out + 3, _mm_unpackhi_epi16(high01, high23));
+#elif defined(__AVX2__)
+    for (int64_t j = 0; j < COLUMNS; j += 16) {
+        const __m256i even = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(rows[0] + j)));
+        const __m256i odd = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(rows[1] + j)));
+        /* columns 0-3 and 8-11, 4-7 and 12-15 */
+        const __m256i a = _mm256_unpacklo_epi16(even, odd), b = _mm256_unpackhi_epi16(even, odd);
+        _mm256_storeu_si256((__m256i *)out + j / 8, _mm256_permute2x128_si256(a, b, 0x20));
+        _mm256_storeu_si256((__m256i *)out + j / 8 + 1, _mm256_permute2x128_si256(a, b, 0x31));
     }
+#else
+    pack_run(rows, COLUMNS, out);
+#endif
 }
 
 VEC_INLINE sums_vector load_vector(const void *p)
@@ -171,6 +183,34 @@ VEC_INLINE sums_vector load_vector(const void *p)
 VEC_INLINE void store_vector(void *p, sums_vector v)
 {
     __builtin_memcpy(p, &v, sizeof v);
+}
+
+static void pack_right(int64_t depth, int64_t columns, const int8_t *right, int64_t stride, void *panel,
+                       double *sums)
+{
+    static const int8_t zeros[COLUMNS];
+    const sums_vector ones = BROADCAST(RUN == 4 ? 0x01010101 : 0x00010001);
+    sums_vector first = BROADCAST(0), second = BROADCAST(0);
+    const int64_t runs = padded(depth) / RUN;
+    char *out = panel;
+    for (int64_t run = 0; run < runs; run++) {
+        const int8_t *rows[RUN];
+        for (int r = 0; r < RUN; r++)
+            rows[r] = run * RUN + r < depth ? right + (run * RUN + r) * stride : zeros;
+        if (columns == COLUMNS)
+            pack_whole_run(rows, out);
+        else
+            pack_run(rows, columns, out);
+        first = DOT(first, load_vector(out), ones);
+        second = DOT(second, load_vector(out + sizeof first), ones);
+        out += COLUMNS * RUN * PACKED_SIZE;
+    }
+    int32_t totals[COLUMNS];
+    store_vector(totals, first);
+    store_vector(totals + LANES, second);
+    const int32_t offset = RUN == 4 ? (int32_t)(128 * RUN * runs) : 0; /* of the flipped sign bits */
+    for (int64_t j = 0; j < columns; j++)
+        sums[j] += totals[j] - offset;
 }
 
 VEC_INLINE void tile_of(int rows, int64_t depth, const void *sliver, const void *panel, int32_t *sums)
@@ -244,21 +284,6 @@ static void tile(int64_t rows, int64_t depth, const void *sliver, const void *pa
     tiles[rows - 1](depth, sliver, panel, sums);
 }
 
-static int64_t sum(const int8_t *x, int64_t n)
-{
-    int64_t total = 0;
-    for (int64_t i = 0; i < n; i++)
-        total += x[i];
-    return total;
-}
-
-static void column_sums(int64_t rows, int64_t columns, const int8_t *x, int64_t stride, double *totals)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++)
-            totals[j] += x[i * stride + j];
-}
-
 /* ------------------------------------------------- from sums to the result */
 
 typedef int32_t words __attribute__((vector_size(4 * VEC_WIDTH)));
@@ -272,9 +297,28 @@ VEC_INLINE vec exact_total(const hm_int8_row *row, vec total, vec zeros, vec sum
     return total + zero * zeros * row->depth;
 }
 
+/* What most products need: no corrections, no check. The same bits, since corrections are exact. */
+static void scale_row(const hm_int8_row *row, int64_t columns, const int32_t *sums, double *out)
+{
+    for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
+        const size_t lanes = (size_t)(columns - j < VEC_WIDTH ? columns - j : VEC_WIDTH);
+        words part;
+        __builtin_memcpy(&part, sums + j, sizeof part);
+        const vec scaled = __builtin_convertvector(part, vec) * row->scale;
+        if (lanes == VEC_WIDTH)
+            vec_store(out + j, scaled * vec_load(row->scales + j));
+        else
+            vec_store_partial(out + j, lanes, scaled * vec_load_partial(row->scales + j, lanes));
+    }
+}
+
 static bool finish(const hm_int8_row *row, int64_t columns, const int32_t *sums, bool first, bool last,
                    double *out)
 {
+    if (row->plain && first && last) {
+        scale_row(row, columns, sums, out);
+        return true;
+    }
     vec_mask fits = vec_equal(vec_of(0.0), vec_of(0.0));
     for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
         const size_t lanes = (size_t)(columns - j < VEC_WIDTH ? columns - j : VEC_WIDTH);
@@ -307,6 +351,5 @@ const hm_int8_kernels HM_K(int8) = {
     .pack_right = pack_right,
     .tile = tile,
     .sum = sum,
-    .column_sums = column_sums,
     .finish = finish,
 };

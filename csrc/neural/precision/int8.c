@@ -13,8 +13,10 @@ typedef struct product {
     const int8_t *left, *right;
     int64_t rows, columns, depth;
     const double *left_zeros, *left_sums, *left_scales; /* one a row */
-    const double *zeros, *sums, *scales;                /* one a column */
+    const double *zeros, *scales;                       /* one a column */
+    double *sums;                                       /* grow as columns are packed */
     double *out;
+    bool plain; /* see hm_int8_row */
     _Atomic bool too_large;
 } product;
 
@@ -22,7 +24,7 @@ static void pack_right(const void *job, hm_range k, hm_range columns, void *pane
 {
     const product *p = job;
     p->kernels->pack_right(k.count, columns.count, p->right + k.first * p->columns + columns.first,
-                           p->columns, panel);
+                           p->columns, panel, p->sums + columns.first);
 }
 
 static void pack_left(const void *job, hm_range rows, hm_range k, void *sliver)
@@ -49,6 +51,7 @@ static void tile(void *job, hm_range rows, hm_range columns, hm_range k, const v
             .zeros = p->zeros + columns.first,
             .sums = p->sums + columns.first,
             .scales = p->scales + columns.first,
+            .plain = p->plain,
         };
         if (!p->kernels->finish(&row, columns.count, sums + i * p->kernels->tile_columns, first, last,
                                 p->out + r * p->columns + columns.first))
@@ -103,6 +106,14 @@ static bool extreme(const double *scales, int64_t n)
     return false;
 }
 
+static bool all_zero(const double *zeros, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (zeros[i] != 0)
+            return false;
+    return true;
+}
+
 static hm_status multiply(hm_context *ctx, product *p)
 {
     const hm_int8_kernels *k = p->kernels;
@@ -135,8 +146,8 @@ static hm_status compute(hm_context *ctx, const hm_quantized *left, const hm_qua
         row[2 * m + i] = (double)p->kernels->sum(p->left + i * p->depth, p->depth);
     for (int64_t j = 0; j < n; j++)
         column[2 * n + j] = 0;
-    p->kernels->column_sums(p->depth, n, p->right, n, column + 2 * n);
 
+    p->plain = all_zero(row, m) && all_zero(column, n) && p->depth <= HM_INT8_SAFE_DEPTH;
     bool far = extreme(row + m, m) || extreme(column + n, n), any = false;
     if (far) {
         split(row + m, m, powers, &any);
