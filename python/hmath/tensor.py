@@ -261,6 +261,8 @@ class Tensor(Owner):
             if isinstance(part, slice):
                 first, last, stride = part.indices(extent)
                 kept.append(len(range(first, last, stride)))
+                # A step beyond the axis takes the first position only, however long it is.
+                stride = max(-max(extent, 1), min(stride, max(extent, 1)))
             else:
                 first = _within(part, extent, "index", axis)
                 last, stride = first + 1, 1
@@ -279,40 +281,40 @@ class Tensor(Owner):
     # ------------------------------------------------------------ arithmetic
 
     def __add__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_add", self, other)
+        return _operator("hmath_tensor_add", self, other)
 
     def __radd__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_add", other, self)
+        return _operator("hmath_tensor_add", other, self)
 
     def __sub__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_subtract", self, other)
+        return _operator("hmath_tensor_subtract", self, other)
 
     def __rsub__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_subtract", other, self)
+        return _operator("hmath_tensor_subtract", other, self)
 
     def __mul__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_multiply", self, other)
+        return _operator("hmath_tensor_multiply", self, other)
 
     def __rmul__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_multiply", other, self)
+        return _operator("hmath_tensor_multiply", other, self)
 
     def __truediv__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_divide", self, other)
+        return _operator("hmath_tensor_divide", self, other)
 
     def __rtruediv__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_divide", other, self)
+        return _operator("hmath_tensor_divide", other, self)
 
     def __pow__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_power", self, other)
+        return _operator("hmath_tensor_power", self, other)
 
     def __rpow__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_power", other, self)
+        return _operator("hmath_tensor_power", other, self)
 
     def __matmul__(self, other: TensorLike) -> TensorDouble:
-        return matmul(self, other)
+        return matmul(self, other) if _is_array(other) else NotImplemented
 
     def __rmatmul__(self, other: TensorLike) -> TensorDouble:
-        return matmul(other, self)
+        return matmul(other, self) if _is_array(other) else NotImplemented
 
     def __neg__(self) -> TensorDouble:
         return owner(TensorDouble, call("hmath_tensor_negate", _convert.tensor(self, "input")))
@@ -326,22 +328,22 @@ class Tensor(Owner):
     # Comparisons are made element by element and give 1.0 and 0.0; see identical() for the whole.
 
     def __eq__(self, other: object) -> Any:
-        return _compared("hmath_tensor_equal", self, other)
+        return _operator("hmath_tensor_equal", self, other)
 
     def __ne__(self, other: object) -> Any:
-        return _compared("hmath_tensor_not_equal", self, other)
+        return _operator("hmath_tensor_not_equal", self, other)
 
     def __lt__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_less", self, other)
+        return _operator("hmath_tensor_less", self, other)
 
     def __le__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_less_equal", self, other)
+        return _operator("hmath_tensor_less_equal", self, other)
 
     def __gt__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_greater", self, other)
+        return _operator("hmath_tensor_greater", self, other)
 
     def __ge__(self, other: TensorLike | Number) -> TensorDouble:
-        return _binary("hmath_tensor_greater_equal", self, other)
+        return _operator("hmath_tensor_greater_equal", self, other)
 
     __hash__ = object.__hash__
 
@@ -620,11 +622,19 @@ def _binary(name: str, left: Any, right: Any) -> TensorDouble:
     return owner(TensorDouble, call(name, _operand(left, "left"), _operand(right, "right")))
 
 
-def _compared(name: str, left: Tensor, right: object) -> Any:
-    """What is no operand at all is simply not equal."""
-    if not (isinstance(right, (Tensor, float, int)) or hasattr(right, "dtype")) or isinstance(right, bool):
-        return NotImplemented
-    return _binary(name, left, right)
+def _operator(name: str, left: Any, right: Any) -> TensorDouble:
+    """An operator: what is no operand at all is left to the other side, as Python's own operators do."""
+    if _is_operand(left) and _is_operand(right):
+        return _binary(name, left, right)
+    return NotImplemented  # type: ignore[no-any-return]
+
+
+def _is_operand(x: Any) -> bool:
+    return _is_array(x) or (isinstance(x, (float, int)) and not isinstance(x, bool))
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Tensor) or hasattr(x, "dtype")
 
 
 def _integers(given: tuple[Any, ...], argument: str) -> list[int]:

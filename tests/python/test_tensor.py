@@ -10,6 +10,7 @@ import threading
 from array import array
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -435,3 +436,155 @@ def test_close_while_another_thread_uses_it() -> None:
         shared.close()
         thread.join()
         assert "closed" in str(done[0])
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+OPERATORS = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+LEFT = np.array([[1.0, -2.0, 3.5], [0.5, 4.0, -0.25]])
+RIGHT = np.array([2.0, -2.0, 0.125])
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_are_numpy_s(name: str) -> None:
+    """One rounding each, so that the bits are IEEE's and NumPy's."""
+    apply = OPERATORS[name]
+    expected = apply(LEFT, RIGHT).astype(np.float64)
+    same(apply(of(LEFT), of(RIGHT)), expected)
+    same(apply(of(LEFT), RIGHT), expected)
+    same(apply(LEFT, of(RIGHT)), expected)
+    same(apply(of(LEFT), 2.0), apply(LEFT, 2.0).astype(np.float64))
+    same(apply(2, of(LEFT)), apply(2, LEFT).astype(np.float64))
+
+
+def test_unary_and_power() -> None:
+    same(-of(LEFT), -LEFT)
+    same(abs(of(LEFT)), abs(LEFT))
+    same(of(LEFT) ** 2, LEFT**2)  # a square is exact to one rounding
+    same(2 ** of(np.array([1.0, -3.0])), np.array([2.0, 0.125]))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((3,), (3,)), ((2, 3), (3, 4)), ((2, 3), (3,)), ((3,), (3, 4)), ((5, 2, 3), (3, 4)), ((2, 0), (0, 3))],
+)
+def test_matmul_of_small_integers_is_exact(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    a = np.arange(float(math.prod(left))).reshape(left)
+    b = np.arange(float(math.prod(right))).reshape(right)
+    expected = np.asarray(a @ b)
+    for got in (of(a) @ of(b), of(a) @ b, a @ of(b), tensor.matmul(a, b)):
+        same(got, expected)
+
+
+def test_operands_that_are_none() -> None:
+    made = of(LEFT)
+    for other in ([1.0], "a", None, True):
+        with pytest.raises(TypeError):
+            made + other  # type: ignore[operator]
+        with pytest.raises(TypeError):
+            other @ made  # type: ignore[operator]
+        assert made != other and not made == other
+    for other in (np.ones(3, np.float32), np.ones(3, int), tensor.tensor_float([3], [1, 1, 1])):
+        with pytest.raises(hmath.TypeMismatch):
+            made * other
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "argument", "index"),
+    [
+        (lambda: of(LEFT) + INF, hmath.NonFinite, "right", 0),
+        (lambda: tensor.tensor([2], [1.0, NAN]) * 2, hmath.NonFinite, "left", 1),
+        (lambda: of(LEFT) / 0, hmath.DomainError, "right", 0),
+        (lambda: tensor.full([1], 1e308) * 10, hmath.Overflow, None, None),
+        (lambda: of(LEFT) + of(np.ones(2)), hmath.DimensionMismatch, "right", None),
+        (lambda: of(LEFT) @ of(LEFT), hmath.DimensionMismatch, "right", None),
+        (lambda: of(LEFT).sum(2), hmath.IndexOutOfBounds, "axis", 0),
+        (lambda: of(LEFT).sum([0, 0]), hmath.DomainError, "axes", 1),
+        (lambda: of(LEFT).sum([0.0]), hmath.TypeMismatch, "axis", 0),
+        (lambda: tensor.zeros([0]).mean(), hmath.EmptyInput, "input", None),
+        (lambda: tensor.zeros([2, 0]).max(1), hmath.EmptyInput, "input", None),
+        (lambda: tensor.log(of(LEFT)), hmath.DomainError, "input", 1),
+        (lambda: tensor.exp(of(LEFT) * 1000), hmath.Overflow, None, None),
+        (lambda: tensor.exp([1.0]), hmath.TypeMismatch, "input", None),
+        (lambda: tensor.exp(1.0), hmath.TypeMismatch, "input", None),
+    ],
+)
+def test_arithmetic_refuses(
+    make: Any, error: type[hmath.HMathError], argument: str | None, index: int | None
+) -> None:
+    with pytest.raises(error) as caught:
+        make()
+    found = caught.value.math_error
+    assert (found.argument, found.index) == (argument, index)
+
+
+@given(arrays(), st.data())
+def test_reductions_of_small_integers_are_exact(numbers: np.ndarray, data: Any) -> None:
+    axis = data.draw(
+        st.one_of(
+            st.none(),
+            st.integers(-numbers.ndim, numbers.ndim - 1),
+            st.lists(st.integers(0, numbers.ndim - 1), unique=True).map(tuple),
+        )
+    )
+    keep = data.draw(st.booleans())
+    made = of(numbers)
+    same(made.sum(axis, keep), np.asarray(numbers.sum(axis=axis, keepdims=keep)))
+    if numbers.size:
+        same(made.max(axis, keep), np.asarray(numbers.max(axis=axis, keepdims=keep)))
+        same(made.min(axis, keep), np.asarray(numbers.min(axis=axis, keepdims=keep)))
+        # Sums and counts this small are exact, so that the quotient has one rounding.
+        same(made.mean(axis, keep), np.asarray(numbers.mean(axis=axis, keepdims=keep)))
+        last = data.draw(st.integers(-numbers.ndim, numbers.ndim - 1))
+        assert made.argmax(last) == numbers.argmax(last).reshape(-1).tolist()
+
+
+# Documented errors in units in the last place.
+FUNCTIONS = {
+    "absolute": 0.0,
+    "sqrt": 0.5,
+    "exp": 1.0,
+    "expm1": 1.5,
+    "log": 1.0,
+    "log1p": 1.0,
+    "sin": 1.0,
+    "cos": 1.0,
+    "tanh": 1.5,
+    "sigmoid": 1.0,
+    "erf": 1.0,
+    "erfc": 1.5,
+}
+
+
+@pytest.mark.parametrize(("name", "ulp"), FUNCTIONS.items())
+def test_functions(name: str, ulp: float) -> None:
+    """Against mpmath at 60 digits, whose error is nothing beside a unit in the last place."""
+    exact_of = {"absolute": abs, "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)), "log1p": mpmath.log1p}
+    numbers = np.linspace(0.01, 3.0, 50).reshape(5, 10)
+    function = getattr(tensor, name)
+    got = function(of(numbers))
+    assert isinstance(got, TensorDouble) and got.shape == (5, 10)
+    with mpmath.workdps(60):
+        for x, y in zip(numbers.reshape(-1).tolist(), got.values, strict=True):
+            exact = exact_of.get(name, getattr(mpmath, name, None))(mpmath.mpf(x))
+            assert abs(y - exact) <= ulp * math.ulp(float(exact)), x
+    as_array = function(numbers)
+    assert isinstance(as_array, np.ndarray) and as_array.flags.writeable
+    assert np.array_equal(as_array, got.numpy())
+
+
+def test_maximum_and_minimum() -> None:
+    same(tensor.maximum(of(LEFT), 0.5), np.maximum(LEFT, 0.5))
+    same(tensor.minimum(LEFT, of(RIGHT)), np.minimum(LEFT, RIGHT))
