@@ -19,8 +19,6 @@ import hmath
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
 
-pytestmark = pytest.mark.usefixtures("no_leak")
-
 NAN, INF = math.nan, math.inf
 TRAINING, INFERENCE = layers.Training.TRAINING, layers.Inference
 
@@ -347,6 +345,12 @@ def test_failure(
     if value is not None:
         assert error.value == value
     assert error.message.startswith(error.operation)
+
+
+def test_failures_leak_nothing(no_leak: None) -> None:
+    for case in CASES:
+        with pytest.raises(hmath.HMathError):
+            case[1]()
 
 
 @pytest.mark.parametrize(
