@@ -7,7 +7,7 @@
  * domain gives a NaN or an infinity. The result is true when every input and every output element
  * is finite.
  *
- * Errors against the exact result stand in docs/accuracy.md; SEMANTICS section 9 bounds them.
+ * Errors against the exact result stand in docs/accuracy.md.
  */
 #ifndef HM_KERNELS_ELEMENTWISE_H
 #define HM_KERNELS_ELEMENTWISE_H
@@ -37,8 +37,8 @@
     X(erf) \
     X(erfc)
 
-/* maximum, minimum: NaN where either is NaN, +0 above -0; gated: a * sigmoid(b), rounded within 4
- * ulp also where sigmoid(b) is subnormal or zero; comparisons give 1.0 and 0.0 */
+/* maximum, minimum: NaN where either is NaN, +0 above -0; gated: a * sigmoid(b), within 4 ulp also where
+ * sigmoid(b) is subnormal or zero; comparisons give 1.0 and 0.0 */
 #define HM_BINARY_LIST(X) \
     X(add) \
     X(subtract) \
@@ -53,8 +53,7 @@
     X(less_equal) \
     X(gated)
 
-/* In the order of the selectors of hmath_deeplearning.h's documentation; leaky_relu serves PReLU
- * too. */
+/* leaky_relu serves PReLU too */
 #define HM_ACTIVATION_LIST(X) \
     X(sigmoid) \
     X(tanh) \

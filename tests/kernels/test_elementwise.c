@@ -259,7 +259,7 @@ static const turn_sample turn_samples[] = {
 };
 enum { TURN_SAMPLES = sizeof turn_samples / sizeof turn_samples[0] };
 
-/* SEMANTICS section 9 allows 4 * 2^-53; all positions below 2^53 are held to that here. */
+/* The contract allows 4 * 2^-53 for positions up to 2^31; all below 2^53 are held to that here. */
 static void test_turn__agrees_with_mpfr(void)
 {
     const hm_kernels *k;

@@ -24,10 +24,6 @@ static const double two_thirds_parts[2] = {
     0x1.5555555555555p-1, 0x1.5555555555555p-55,
 };
 
-/* 1/sqrt(2) */
-static const double half_root_parts[2] = {
-    0x1.6a09e667f3bcdp-1, -0x1.bdd3413b26456p-55,
-};
 
 /* 1/sqrt(2 pi) */
 static const double root_two_pi_inverse[2] = {
@@ -88,12 +84,12 @@ static const double cos_c[6] = {
     0x1.1ee9f1b1c2858p-29, -0x1.8fb16439909ffp-37,
 };
 
-/* its value at q = 0, in two parts */
+/* e^(x^2) erfc(x) (1 + 1.125 x) at q = 0, in two parts */
 static const double erfcx_constant[2] = {
     0x1.90f66b8dddbe9p-1, 0x1.3ff889685acebp-61,
 };
 
-/* ((1 + 9x/8) e^(x^2) erfc(x) - constant) / q in q = (x - 3)/(x + 3), 0 <= x <= 28
+/* e^(x^2) erfc(x) (1 + 1.125 x), less its value at q = 0, over q; q = (x - c)/(x + c), c = 3.0
  * [-1.0, 0.80645], error 2^-57.22 of the function */
 static const double erfcx_p[23] = {
     -0x1.c08a70d2e2777p-3, 0x1.4a89da3ff4f77p-4, 0x1.db1d709432fd5p-8, -0x1.24c33f077c0b7p-5,
@@ -102,6 +98,22 @@ static const double erfcx_p[23] = {
     -0x1.5c372eafc6b5dp-17, 0x1.22ef66629a613p-23, 0x1.e8cfe92f481aap-20, 0x1.ab0ccbe53c71ap-24,
     -0x1.607ecb39eba59p-22, -0x1.00ba92c0f284ap-24, 0x1.b932157d11372p-25, 0x1.44aea55deaaf9p-26,
     -0x1.1eef2f80a0fc0p-28, -0x1.a39b007588e49p-29, -0x1.96cde9669121bp-32,
+};
+
+/* e^(x^2/2) Phi(-x) (1 + 0.796875 x) at q = 0, in two parts */
+static const double normal_constant[2] = {
+    0x1.9166ed5ab4fb7p-2, -0x1.859763ca32053p-56,
+};
+
+/* e^(x^2/2) Phi(-x) (1 + 0.796875 x), less its value at q = 0, over q; q = (x - c)/(x + c), c = 4.25
+ * [-1.0, 0.80791], error 2^-56.06 of the function */
+static const double normal_p[22] = {
+    -0x1.bfdfc55c910d5p-4, 0x1.4a38d4bbad939p-5, 0x1.dbb5c803272c2p-9, -0x1.2574f7b472bd9p-6,
+    0x1.c936ae73a743ep-7, -0x1.7d70422bcbba5p-8, 0x1.d7d93213730dfp-11, 0x1.9df84c53e81a8p-12,
+    -0x1.be1ab21647ebdp-13, -0x1.cb51d7e9a81fbp-17, 0x1.1121159aa971ap-15, -0x1.8005dfe866db4p-21,
+    -0x1.5c76b3bdc9332p-18, 0x1.28772e9a0d39ep-23, 0x1.e91e0f02dab7fp-21, 0x1.24603304d07fep-25,
+    -0x1.625b787406069p-23, -0x1.afd1667291fdep-26, 0x1.c4f00a4613481p-26, 0x1.07cc693824426p-27,
+    -0x1.655a36daec127p-29, -0x1.301f873b1e593p-30,
 };
 
 /* erf(c + t), c = 25/64 k: row 0 + (row 1 + t (row 2 + t (row 3 + ...))), column k

@@ -1,5 +1,5 @@
 /*
- * The error function, its complement, and the normal distribution's Phi in GELU.
+ * The error function and its complement.
  *
  * erf goes by 16 segments, each a polynomial around its centre whose constant has two parts. The
  * complement is erfc x = e^(-x^2) P(q) / (1 + 9x/8) for x >= 0, with P between 0.63 and 1 and
@@ -16,7 +16,7 @@ enum { ERF_ROWS = 15 };
 
 MATH_INLINE vec_mask vec_erf_ordinary(vec x) { return vec_is_finite(x); }
 
-/* Error at most 0.9 ulp. */
+/* Error at most 0.7 ulp. */
 MATH_INLINE vec vec_erf_fast(vec x)
 {
     const vec size = vec_min(vec_of(6.0), vec_abs(x)); /* erf 6 rounds to 1; NaN passes */
@@ -64,11 +64,11 @@ MATH_INLINE vec_sum vec_erfcx_value(vec x)
     return (vec_sum){value, (vec_fma(-value, r.denominator.low, residual) + top.low) * y};
 }
 
-/* e^(-x^2 / 2^halvings) with mantissa and exponent apart; |x| <= 38.6 */
-MATH_INLINE vec_exp_parts vec_exp_of_square(vec x, double factor)
+/* e^(-x^2) with mantissa and exponent apart; |x| <= 27.5 */
+MATH_INLINE vec_exp_parts vec_exp_of_square(vec x)
 {
     const vec_sum square = vec_exact_product(x, x);
-    return vec_exp_split(square.high * -factor, square.low * -factor);
+    return vec_exp_split(-square.high, -square.low);
 }
 
 /* Below 26 erfc is normal; the negative side levels off at 2 from -6 on. */
@@ -90,7 +90,7 @@ MATH_INLINE vec_sum vec_erfc_mantissa(vec size, vec_exp_parts e)
 MATH_INLINE vec vec_erfc_fast(vec x)
 {
     const vec size = vec_min(vec_of(26.0), vec_abs(x));
-    const vec_exp_parts e = vec_exp_of_square(size, 1.0);
+    const vec_exp_parts e = vec_exp_of_square(size);
     const vec_sum m = vec_erfc_mantissa(size, e);
     const vec power = vec_exp_power(e);
     const vec high = m.high * power, low = m.low * power;
@@ -103,7 +103,7 @@ HM_RARE vec vec_erfc_rare(vec x)
 {
     const vec inside =
         vec_select(vec_less(x, vec_of(27.5)), vec_max(x, vec_of(-26.0)), vec_of(0.0));
-    const vec_exp_parts e = vec_exp_of_square(vec_abs(inside), 1.0);
+    const vec_exp_parts e = vec_exp_of_square(vec_abs(inside));
     const vec_sum m = vec_erfc_mantissa(vec_abs(inside), e);
     const vec far = vec_scale(m.high + m.low, vec_exp_exponent(e));
     vec result = vec_select(vec_less(x, vec_of(26.0)), vec_erfc_fast(inside), far);
@@ -114,83 +114,6 @@ HM_RARE vec vec_erfc_rare(vec x)
 MATH_INLINE vec vec_erfc(vec x)
 {
     return HM_LIKELY(vec_mask_all(vec_erfc_ordinary(x))) ? vec_erfc_fast(x) : vec_erfc_rare(x);
-}
-
-/* ---- GELU: x Phi(x), Phi(-a) = e^(-a^2/2) erfcx(a / sqrt 2) / 2 for a >= 0 ---- */
-
-/* -37 < x, where Phi is normal with room to spare, and finite */
-MATH_INLINE vec_mask vec_gelu_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(36.0)); }
-
-MATH_INLINE vec_sum vec_half_erfcx(vec size) /* Phi(-size) e^(size^2/2), to 1.5 ulp */
-{
-    const vec_sum value = vec_erfcx_value(size * half_root_parts[0]);
-    return (vec_sum){0.5 * value.high, 0.5 * value.low};
-}
-
-MATH_INLINE vec vec_gelu_fast(vec x)
-{
-    const vec size = vec_abs(x);
-    const vec_exp_parts e = vec_exp_of_square(size, 0.5);
-    const vec_sum m = vec_exp_mantissa(e);
-    const vec_sum c = vec_half_erfcx(size);
-    const vec below = m.high * vec_exp_power(e) * (c.high + c.low);
-    return x * vec_select(vec_less(x, vec_of(0.0)), below, 1.0 - below);
-}
-
-HM_RARE vec vec_gelu_rare(vec x)
-{
-    const vec size =
-        vec_select(vec_greater(x, vec_of(-39.0)), vec_min(vec_abs(x), vec_of(36.0)), vec_of(0.0));
-    const vec far = vec_select(vec_greater(x, vec_of(-39.0)),
-                               vec_max(vec_min(-x, vec_of(39.0)), vec_of(0.0)), vec_of(0.0));
-    const vec_exp_parts e = vec_exp_of_square(far, 0.5);
-    const vec_sum m = vec_exp_mantissa(e);
-    const vec_sum c = vec_half_erfcx(far);
-    const vec tail = vec_scale(m.high * (c.high + c.low) * -far, vec_exp_exponent(e));
-    vec result = vec_select(vec_less(x, vec_of(0.0)), tail, x);
-    result = vec_select(vec_gelu_ordinary(x), vec_gelu_fast(vec_copy_sign(size, x)), result);
-    result = vec_select(vec_less(x, vec_of(-39.0)), vec_of(-0.0), result);
-    return vec_select(vec_is_nan(x), x, result);
-}
-
-/*
- * GELU' = Phi(x) + x phi(x). Below zero e^(-a^2/2) is taken out: erfcx(a/sqrt 2)/2 - a/sqrt(2 pi),
- * whose root at a = 0.752 is the derivative's; above, the part 1 - Phi(-a) has nothing to cancel.
- */
-MATH_INLINE vec_mask vec_gelu_slope_ordinary(vec x)
-{
-    return vec_less_equal(vec_abs(x), vec_of(36.0));
-}
-
-/* (Phi(-a) - a phi(a)) e^(a^2/2) */
-MATH_INLINE vec vec_gelu_slope_factor(vec size)
-{
-    const vec_sum c = vec_half_erfcx(size);
-    return vec_fma(-size, vec_of(root_two_pi_inverse[0]), c.high) + c.low;
-}
-
-MATH_INLINE vec vec_gelu_slope_fast(vec x)
-{
-    const vec size = vec_abs(x);
-    const vec_exp_parts e = vec_exp_of_square(size, 0.5);
-    const vec_sum m = vec_exp_mantissa(e);
-    const vec below = m.high * vec_exp_power(e) * vec_gelu_slope_factor(size);
-    return vec_select(vec_less(x, vec_of(0.0)), below, 1.0 - below);
-}
-
-HM_RARE vec vec_gelu_slope_rare(vec x)
-{
-    const vec far = vec_select(vec_less(x, vec_of(-39.0)), vec_of(0.0),
-                               vec_max(vec_of(0.0), vec_min(-x, vec_of(39.0))));
-    const vec_exp_parts e = vec_exp_of_square(far, 0.5);
-    const vec_sum m = vec_exp_mantissa(e);
-    const vec tail = vec_scale(m.high * vec_gelu_slope_factor(far), vec_exp_exponent(e));
-    vec result = vec_select(vec_less(x, vec_of(0.0)), tail, vec_of(1.0));
-    result =
-        vec_select(vec_gelu_slope_ordinary(x),
-                   vec_gelu_slope_fast(vec_max(vec_min(x, vec_of(36.0)), vec_of(-36.0))), result);
-    result = vec_select(vec_less(x, vec_of(-39.0)), vec_of(-0.0), result);
-    return vec_select(vec_is_nan(x), x, result);
 }
 
 #endif

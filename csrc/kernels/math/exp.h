@@ -16,8 +16,7 @@ typedef struct vec_exp_parts {
     vec n_shifted; /* n + 1.5 * 2^52: its low bits are n */
 } vec_exp_parts;
 
-/* e^(x + x_low); |x| <= 1480, |x_low| at most an ulp of x. Relative error of the sum of parts:
- * 2^-57. */
+/* e^(x + x_low); |x| <= 1480, |x_low| at most an ulp of x. The parts' relative error is 2^-57. */
 MATH_INLINE vec_exp_parts vec_exp_split(vec x, vec x_low)
 {
     const vec shifted = vec_fma(x, vec_of(0x1.71547652b82fep+0), vec_of(0x1.8p52));
@@ -47,15 +46,17 @@ MATH_INLINE vec vec_exp_power(vec_exp_parts e)
     return vec_from_bits((vec_bits(e.n_shifted) << 52) + vec_int_of(0x3FF0000000000000));
 }
 
+/* mantissa and exponent joined, where the result is normal */
+MATH_INLINE vec vec_exp_joined(vec_exp_parts e)
+{
+    return vec_from_bits(vec_bits(vec_exp_mantissa(e).high) + (vec_bits(e.n_shifted) << 52));
+}
+
 /* |x| <= 708 */
 MATH_INLINE vec_mask vec_exp_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(708.0)); }
 
 /* Error at most 0.6 ulp. */
-MATH_INLINE vec vec_exp_fast(vec x)
-{
-    const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
-    return vec_from_bits(vec_bits(vec_exp_mantissa(e).high) + (vec_bits(e.n_shifted) << 52));
-}
+MATH_INLINE vec vec_exp_fast(vec x) { return vec_exp_joined(vec_exp_split(x, vec_of(0.0))); }
 
 /*
  * The result is +0 below ln(2^-1075), set without computing it: arithmetic that underflows is slow

@@ -1,7 +1,8 @@
 /*
- * log x and log(1 + x), by the fdlibm's route (Sun, K. C. Ng, 1993): x = 2^k m with m in
- * [sqrt(1/2), sqrt(2)), f = m - 1, s = f/(2 + f), and log(1 + f) = 2 atanh(s) = f - (f^2/2 - s
- * (f^2/2 + s^2 R(s^2))).
+ * log x and log(1 + x), by fdlibm's route (K. C. Ng, Sun, 1993): x = 2^k m with m in [sqrt(1/2), sqrt(2)),
+ * f = m - 1, s = f/(2 + f), and
+ *
+ *     log(1 + f) = 2 atanh(s) = f - f^2/2 + s (f^2/2 + s^2 R(s^2)).
  */
 #ifndef HM_LOG_H
 #define HM_LOG_H
@@ -34,10 +35,11 @@ MATH_INLINE vec vec_log_unbiased(vec_int biased)
 /* k ln 2 + log(1 + f + f_low); k ln2_parts[0] is exact */
 MATH_INLINE vec vec_log_sum(vec k, vec f, vec f_low)
 {
-    const vec s = f / (2.0 + f), z = s * s, half_square = 0.5 * f * f;
+    const vec s = f / (2.0 + f), z = s * s, half = 0.5 * f;
     const vec r = z * vec_polynomial(z, log_r, 7);
-    const vec small = vec_fma(s, half_square + r, vec_fma(k, vec_of(ln2_parts[1]), f_low));
-    return vec_fma(k, vec_of(ln2_parts[0]), f - (half_square - small));
+    const vec small = vec_fma(k, vec_of(ln2_parts[1]), f_low);
+    const vec bent = vec_fma(-half, f, vec_fma(s, vec_fma(half, f, r), small));
+    return vec_fma(k, vec_of(ln2_parts[0]), f + bent);
 }
 
 /* positive, normal, finite */
@@ -78,11 +80,13 @@ MATH_INLINE vec_mask vec_log1p_ordinary(vec x)
 
 /*
  * The rounding of 1 + x is scaled like the sum itself and added to f; what that addition rounds
- * away joins the small terms. So a small x comes out of it unchanged: f is x.
+ * away joins the small terms. So a small x comes out of it unchanged: f is x. From 2^53 on, where
+ * the sum of 1 and x is no longer split exactly, an error of its last place is nothing to the
+ * logarithm.
  */
 MATH_INLINE vec vec_log1p_fast(vec x)
 {
-    const vec_sum u = vec_exact_sum(vec_of(1.0), x);
+    const vec_sum u = vec_quick_sum(vec_of(1.0), x);
     const vec_log_scaled p = vec_log_split(u.high);
     const vec power = vec_from_bits((vec_int_of(2046) - p.biased) << 52); /* 2^-k */
     const vec_sum f = vec_quick_sum(p.m - 1.0, u.low * power);

@@ -17,8 +17,7 @@ MATH_INLINE vec vec_exp_plain(vec x)
     return vec_from_bits(vec_bits(1.0 + (e.reduced + e.tail)) + (vec_bits(e.n_shifted) << 52));
 }
 
-/* a result for x far below zero: factor * e^x, e^x perhaps far below the smallest double; x >=
- * -1480 */
+/* factor * e^x for x between -1480 and 0, where e^x may be far below the smallest double */
 MATH_INLINE vec vec_times_exp(vec factor, vec x)
 {
     const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
@@ -43,17 +42,21 @@ MATH_INLINE vec_mask vec_sigmoid_ordinary(vec x)
     return vec_less_equal(vec_abs(x), vec_of(600.0));
 }
 
-/* One division; what it and the sum below it round away is put back by the residual 1 - y (1 +
- * e^-x). */
+/*
+ * 1 + e^-x = (1 + p) + p reduced + p tail, p = 2^n, in two parts; what the division by the first
+ * rounds away is put back by the residual. 1 + p is exact but for |n| > 52, and then what it loses,
+ * or its uncertainty, is below 2^-54 of the sum.
+ */
 MATH_INLINE vec vec_sigmoid_fast(vec x)
 {
     const vec_exp_parts e = vec_exp_split(-x, vec_of(0.0));
-    const vec_sum m = vec_exp_mantissa(e);
     const vec power = vec_exp_power(e);
-    const vec high = m.high * power, low = m.low * power;
-    const vec_sum d = vec_quick_sum(vec_max(high, vec_of(1.0)), vec_min(high, vec_of(1.0)));
+    const vec_sum base = vec_quick_sum(power, vec_of(1.0));
+    const vec sum = vec_fma(power, e.reduced, base.high);
+    const vec rest = vec_fma(power, e.reduced, base.high - sum) + base.low;
+    const vec_sum d = vec_quick_sum(sum, vec_fma(power, e.tail, rest));
     const vec y = 1.0 / d.high;
-    const vec residual = vec_fma(-y, d.low + low, vec_fma(-y, d.high, vec_of(1.0)));
+    const vec residual = vec_fma(-y, d.low, vec_fma(-y, d.high, vec_of(1.0)));
     return vec_fma(residual, y, y);
 }
 
@@ -192,8 +195,7 @@ HM_RARE vec vec_mish_slope_rare(vec x)
     return vec_select(vec_is_nan(x), x, result);
 }
 
-/* ---- sigmoid' = e / (1 + e)^2 and tanh' = 4 e^2 / (1 + e^2)^2, e = e^-|x|: never s (1 - s) ----
- */
+/* ---- sigmoid' = e / (1 + e)^2, e = e^-|x|, never s (1 - s); tanh' likewise of 2x, times 4 ---- */
 
 MATH_INLINE vec vec_bell(vec e) { return e / vec_square_of_sum(vec_quick_sum(vec_of(1.0), e)); }
 

@@ -1,6 +1,7 @@
 /*
  * Activations made of a few roundings: the rectifiers, softsign, and the two hard ones. Their
- * slopes are constants between kinks; SEMANTICS section 2 says which side a kink belongs to.
+ * slopes are constants between kinks; a kink has the slope of its left side, but for HardSwish's
+ * at 3, which has 1.
  */
 #ifndef HM_PIECEWISE_H
 #define HM_PIECEWISE_H
@@ -40,8 +41,7 @@ MATH_INLINE vec vec_softsign_slope(vec x)
     return y * y;
 }
 
-/* (x + 3)/6 between 0 and 1. x + 3 is exact around its root; 6 times the rounded 1/6 rounds to 1.
- */
+/* (x + 3)/6 between 0 and 1. x + 3 is exact around its root; 6 times the rounded 1/6 gives 1. */
 MATH_INLINE vec vec_hard_sigmoid(vec x)
 {
     return vec_min(vec_of(1.0), vec_max(vec_of(0.0), (x + 3.0) * ONE_SIXTH));

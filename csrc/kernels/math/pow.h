@@ -57,8 +57,7 @@ MATH_INLINE vec_mask vec_pow_ordinary(vec x, vec_sum exponent)
 /* Error at most 1 ulp. */
 MATH_INLINE vec vec_pow_fast(vec_sum exponent)
 {
-    const vec_exp_parts e = vec_exp_split(exponent.high, exponent.low);
-    return vec_from_bits(vec_bits(vec_exp_mantissa(e).high) + (vec_bits(e.n_shifted) << 52));
+    return vec_exp_joined(vec_exp_split(exponent.high, exponent.low));
 }
 
 /* |x|^y for finite y and finite x other than 0 */

@@ -4,9 +4,10 @@
  * A function f comes as
  *     vec_f_fast(x)       right where vec_f_ordinary(x) holds, without a branch
  *     vec_f_ordinary(x)   a mask: the arguments of everyday, never a NaN or an infinity
- *     vec_f_rare(x)       right everywhere, out of line: subnormal results, overflow, special
- * values vec_f(x)            the first where the second holds for all lanes, else the third A
- * lane's result is the same whether its neighbours are ordinary or not.
+ *     vec_f_rare(x)       right everywhere, out of line: subnormal results, overflow, NaN
+ *     vec_f(x)            the first where the second holds for all lanes, else the third
+ *
+ * A lane's result is the same whether its neighbours are ordinary or not.
  */
 #ifndef HM_SCALE_H
 #define HM_SCALE_H
@@ -42,14 +43,21 @@ VEC_INLINE vec_sum vec_exact_product(vec a, vec b)
     return (vec_sum){p, vec_fma(a, b, -p)};
 }
 
-/* c[0] + x (c[1] + x (...)), by Horner's rule */
+/*
+ * c[0] + c[1] x + ..., even and odd powers apart by Horner's rule in x^2: as many operations as
+ * Horner's in x and one more, but half the length of what waits for itself.
+ */
 VEC_INLINE vec vec_polynomial(vec x, const double *c, int count)
 {
-    vec sum = vec_of(c[count - 1]);
+    const vec square = x * x;
+    vec last = vec_of(c[count - 1]), other = vec_of(c[count - 2]);
 #pragma GCC unroll 32
-    for (int i = count - 2; i >= 0; i--)
-        sum = vec_fma(sum, x, vec_of(c[i]));
-    return sum;
+    for (int i = count - 3; i >= 0; i -= 2) {
+        last = vec_fma(last, square, vec_of(c[i]));
+        if (i > 0)
+            other = vec_fma(other, square, vec_of(c[i - 1]));
+    }
+    return count % 2 ? vec_fma(other, x, last) : vec_fma(last, x, other);
 }
 
 /* y * 2^n, rounded once; |n| <= 2000 and y within 2^(+-20) of 1, or zero */

@@ -117,7 +117,7 @@ typedef struct vec_sine_cosine {
     vec sine, cosine;
 } vec_sine_cosine;
 
-/* Both at r + r_low, |r| <= pi/4, before the quadrant. Error at most 0.6 ulp. */
+/* Both at r + r_low, |r| <= pi/4, before the quadrant. Error at most 0.8 ulp. */
 MATH_INLINE vec_sine_cosine vec_sincos_reduced(vec r, vec r_low)
 {
     const vec z = r * r, half = 0.5 * z, one_less = 1.0 - half;
@@ -158,7 +158,7 @@ MATH_INLINE vec vec_cos_fast(vec x) { return vec_sincos_turn(vec_angle_reduce(x)
 
 HM_RARE vec vec_cos_rare(vec x) { return vec_sincos_turn(vec_angle_reduce_rare(x)).cosine; }
 
-/* The quotient of the two; error at most 2 ulp. */
+/* The quotient of the two; error at most 2.5 ulp. */
 MATH_INLINE vec_mask vec_tan_ordinary(vec x) { return vec_sin_ordinary(x); }
 
 MATH_INLINE vec vec_tan_of(vec_angle a, vec x)

@@ -1,58 +1,77 @@
 /* Activations, their derivatives, and derivative times cotangent, which reverse mode asks for. */
 #include "kernels/elementwise.h"
 #include "kernels/math/elu.h"
-#include "kernels/math/erf.h"
+#include "kernels/math/gelu.h"
 #include "kernels/math/piecewise.h"
 #include "kernels/per_isa/isa.h"
 #include "kernels/per_isa/map.h"
 
-/* f and its slope: in the three forms of math/scale.h, of x or of x and the parameter; or short. */
-#define BODY_1(f) \
-    if (HM_LIKELY(vec_mask_all(vec_##f##_ordinary(x)))) \
-        return vec_##f##_fast(x); \
-    return map_noted(x, vec_##f##_rare(x), state);
-
-#define BODY_2(f) \
-    if (HM_LIKELY(vec_mask_all(vec_##f##_ordinary(x)))) \
-        return vec_##f##_fast(x, state->parameter); \
-    return map_noted(x, vec_##f##_rare(x, state->parameter), state);
-
-#define BODY_SHORT_1(f) return map_watched(x, vec_##f(x), state);
-#define BODY_SHORT_2(f) return map_watched(x, vec_##f(x, state->parameter), state);
-
-#define ACTIVATION(name, BODY, slope_function, SLOPE_BODY) \
-    VEC_INLINE vec value_step_##name(vec x, map_state *state){ \
-        BODY(name)} VEC_INLINE vec slope_step_##name(vec x, map_state *state) \
+/* A function of x, as a function of x and the parameter. */
+#define OF_X(f) \
+    VEC_INLINE vec fast_##f(vec x, vec parameter) \
     { \
-        SLOPE_BODY(slope_function) \
+        (void)parameter; \
+        return vec_##f##_fast(x); \
     } \
+    VEC_INLINE vec rare_##f(vec x, vec parameter) \
+    { \
+        (void)parameter; \
+        return vec_##f##_rare(x); \
+    }
+
+#define SHORT_OF_X(f) \
+    VEC_INLINE vec short_##f(vec x, vec parameter) \
+    { \
+        (void)parameter; \
+        return vec_##f(x); \
+    }
+
+/* f, its derivative, and derivative times cotangent. */
+#define KERNELS(name, VALUE_MAP, value, SLOPE_MAP, slope) \
     static bool value_##name(size_t n, double parameter, const double *x, double *out) \
     { \
-        return map(n, parameter, x, out, value_step_##name); \
+        return VALUE_MAP(n, parameter, x, out, value); \
     } \
     static bool slope_##name(size_t n, double parameter, const double *x, double *out) \
     { \
-        return map(n, parameter, x, out, slope_step_##name); \
+        return SLOPE_MAP(n, parameter, x, out, slope); \
     } \
     static bool pullback_##name(size_t n, double parameter, const double *x, \
                                 const double *cotangent, double *out) \
     { \
-        return map_times(n, parameter, x, cotangent, out, slope_step_##name); \
+        return SLOPE_MAP##_times(n, parameter, x, cotangent, out, slope); \
     }
 
-ACTIVATION(sigmoid, BODY_1, sigmoid_slope, BODY_1)
-ACTIVATION(tanh, BODY_1, tanh_slope, BODY_1)
-ACTIVATION(relu, BODY_SHORT_1, relu_slope, BODY_SHORT_1)
-ACTIVATION(leaky_relu, BODY_SHORT_2, leaky_relu_slope, BODY_SHORT_2)
-ACTIVATION(elu, BODY_2, elu_slope, BODY_2)
-ACTIVATION(selu, BODY_1, selu_slope, BODY_1)
-ACTIVATION(gelu, BODY_1, gelu_slope, BODY_1)
-ACTIVATION(silu, BODY_1, silu_slope, BODY_1)
-ACTIVATION(mish, BODY_1, mish_slope, BODY_1)
-ACTIVATION(softplus, BODY_1, sigmoid, BODY_1)
-ACTIVATION(softsign, BODY_SHORT_1, softsign_slope, BODY_SHORT_1)
-ACTIVATION(hard_sigmoid, BODY_SHORT_1, hard_sigmoid_slope, BODY_SHORT_1)
-ACTIVATION(hard_swish, BODY_SHORT_1, hard_swish_slope, BODY_SHORT_1)
+#define FORMS_OF_X(f) ((map_forms){vec_##f##_ordinary, fast_##f, rare_##f})
+#define FORMS(f) ((map_forms){vec_##f##_ordinary, vec_##f##_fast, vec_##f##_rare})
+
+#define SMOOTH(name, slope) OF_X(name) KERNELS(name, map, FORMS_OF_X(name), map, FORMS_OF_X(slope))
+
+#define HARD(name) \
+    SHORT_OF_X(name) \
+    SHORT_OF_X(name##_slope) \
+    KERNELS(name, map_plain, short_##name, map_plain, short_##name##_slope)
+
+OF_X(sigmoid_slope)
+OF_X(tanh_slope)
+OF_X(selu_slope)
+OF_X(gelu_slope)
+OF_X(silu_slope)
+OF_X(mish_slope)
+
+SMOOTH(sigmoid, sigmoid_slope)
+SMOOTH(tanh, tanh_slope)
+SMOOTH(selu, selu_slope)
+SMOOTH(gelu, gelu_slope)
+SMOOTH(silu, silu_slope)
+SMOOTH(mish, mish_slope)
+SMOOTH(softplus, sigmoid)
+HARD(relu)
+HARD(softsign)
+HARD(hard_sigmoid)
+HARD(hard_swish)
+KERNELS(elu, map, FORMS(elu), map, FORMS(elu_slope))
+KERNELS(leaky_relu, map_plain, vec_leaky_relu, map_plain, vec_leaky_relu_slope)
 
 #define VALUE_SLOT(name) [HM_ACTIVATION_##name] = value_##name,
 #define SLOPE_SLOT(name) [HM_ACTIVATION_##name] = slope_##name,

@@ -1,5 +1,4 @@
-/* The elementwise family: the maps of unary.c, binary.c and activation.c, and the few that are no
- * map. */
+/* The elementwise family: maps from unary.c, binary.c and activation.c, and what is no map. */
 #include "kernels/elementwise.h"
 #include "kernels/math/sincos.h"
 #include "kernels/per_isa/isa.h"

@@ -29,23 +29,31 @@ VEC_INLINE vec vec_sign(vec x)
 
 /* f in the three forms of math/scale.h */
 #define MAP(f) \
-    VEC_INLINE vec step_##f(vec x, map_state *state) \
+    VEC_INLINE vec fast_##f(vec x, vec unused) \
     { \
-        if (HM_LIKELY(vec_mask_all(vec_##f##_ordinary(x)))) \
-            return vec_##f##_fast(x); \
-        return map_noted(x, vec_##f##_rare(x), state); \
+        (void)unused; \
+        return vec_##f##_fast(x); \
+    } \
+    VEC_INLINE vec rare_##f(vec x, vec unused) \
+    { \
+        (void)unused; \
+        return vec_##f##_rare(x); \
     } \
     static bool map_##f(size_t n, const double *x, double *out) \
     { \
-        return map(n, 0.0, x, out, step_##f); \
+        return map(n, 0.0, x, out, (map_forms){vec_##f##_ordinary, fast_##f, rare_##f}); \
     }
 
 /* f in a few instructions that are right for every x */
 #define MAP_SHORT(f) \
-    VEC_INLINE vec step_##f(vec x, map_state *state) { return map_watched(x, vec_##f(x), state); } \
+    VEC_INLINE vec short_##f(vec x, vec unused) \
+    { \
+        (void)unused; \
+        return vec_##f(x); \
+    } \
     static bool map_##f(size_t n, const double *x, double *out) \
     { \
-        return map(n, 0.0, x, out, step_##f); \
+        return map_plain(n, 0.0, x, out, short_##f); \
     }
 
 MAP_SHORT(negate)

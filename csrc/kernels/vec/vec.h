@@ -11,8 +11,7 @@
  * sums run over the 32 lanes of the numerics contract, VEC_PER_CONTRACT vectors of them
  * (vec_fold_add).
  *
- *   vec_avx512.h   8 lanes        vec_avx2.h   4 lanes        vec_portable.h   2 lanes: SSE2, NEON,
- * others
+ *   vec_avx512.h 8 lanes      vec_avx2.h 4 lanes      vec_portable.h 2 lanes: SSE2, NEON, others
  */
 #ifndef HM_VEC_H
 #define HM_VEC_H
@@ -72,20 +71,23 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
 /*
  * What the three files define:
  *
- *   vec_load_partial(p, n)   lanes 0 .. n-1 from p, zeros beyond; 0 <= n <= VEC_WIDTH; touches no
- * other byte vec_load_padded(p, n)    the same with p[0] beyond, for functions that 0 would
- * surprise; 1 <= n vec_store_partial(p, n, x) vec_fma(a, b, c)         a*b + c, rounded once, on
- * every machine vec_sqrt(x)              correctly rounded; NaN below 0 vec_min(a, b)            a
- * < b ? a : b     so the second operand where either is NaN, or for two zeros vec_max(a, b) a > b ?
- * a : b vec_less vec_less_equal vec_equal vec_not_equal (a, b) -> vec_mask, false on NaN but for
- * not_equal vec_int_equal vec_int_greater (a, b) -> vec_mask vec_mask_and vec_mask_or vec_mask_not,
- * vec_mask_any vec_mask_all vec_select(m, a, b)      a where m, else b;   vec_int_select
- *   vec_shift_right(i, n)    arithmetic, n a constant;   vec_shift_right_logical(i, n)
+ *   vec_load_partial(p, n)   lanes 0 .. n-1 from p, zeros beyond, no other byte touched; n <= VEC_WIDTH
+ *   vec_load_padded(p, n)    the same with p[0] beyond, for functions that 0 would surprise; n >= 1
+ *   vec_store_partial(p, n, x)
+ *   vec_fma(a, b, c)         a*b + c, rounded once, on every machine
+ *   vec_sqrt(x)              correctly rounded; NaN below 0
+ *   vec_min(a, b)            a < b ? a : b, so b where either is NaN, or both are zeros
+ *   vec_max(a, b)            a > b ? a : b
+ *   vec_less  vec_less_equal  vec_equal  vec_not_equal (a, b)
+ *                            a vec_mask, false on NaN but for not_equal
+ *   vec_int_equal  vec_int_greater (a, b)
+ *   vec_mask_and  vec_mask_or  vec_mask_not  vec_mask_any  vec_mask_all
+ *   vec_select(m, a, b)      a where m, else b;  vec_int_select
+ *   vec_shift_right(i, n)    arithmetic, n a constant;  vec_shift_right_logical
  *   vec_int_product32(a, b)  of the lower 32 bits of each lane, unsigned, 64 bits of result
  *   vec_table16(t, i)        t[i & 15] of 16 doubles
- *   vec_even vec_odd (a, b)  lanes 0, 2, 4 ... (1, 3, 5 ...) of a and then of b
+ *   vec_even  vec_odd (a, b) lanes 0, 2, 4 ... (1, 3, 5 ...) of a and then of b
  *   vec_taint(t, x)          t + 0 x: a zero stays zero until x is infinite or NaN, then it is NaN
- * for good
  */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include "kernels/vec/vec_avx512.h"

@@ -1,5 +1,4 @@
-/* The vocabulary on AVX2 with FMA: 4 doubles, truth values as lanes of all ones. Included by vec.h
- * alone. */
+/* The vocabulary on AVX2 with FMA: 4 doubles, truth values as lanes of ones. For vec.h alone. */
 #include <immintrin.h>
 
 typedef vec_int vec_mask;

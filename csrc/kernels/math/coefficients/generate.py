@@ -104,32 +104,44 @@ def elementary() -> None:
     )
 
 
-ERFCX_CENTRE, ERFCX_SLOPE = 3, mpf(9) / 8
+def folded(name: str, formula: str, tail: Function, slope: mpf, centre: mpf, end: int, degree: int) -> None:
+    """(1 + slope * x) * tail(x) for 0 <= x <= end, as a polynomial in q = (x - centre)/(x + centre).
 
-
-def scaled_erfc() -> None:
-    """(1 + 9x/8) e^(x^2) erfc(x) falls from 1 to 0.635 as x goes from 0 to infinity; q folds that onto [-1, 1).
-
-    With 9/8, close to 2/sqrt(pi), it is flat at 0, so that the rounding of q does little harm.
+    The product runs smoothly between two positive numbers from 0 to infinity, q folds that onto [-1, 1). The slope
+    makes it flat at 0, so that the rounding of q does little harm. Its value at q = 0 is kept in two parts.
     """
 
     def in_q(q: mpf) -> mpf:
-        x = ERFCX_CENTRE * (1 + q) / (1 - q)
-        return (1 + ERFCX_SLOPE * x) * erfc(x) * exp(x * x)
+        x = centre * (1 + q) / (1 - q)
+        return (1 + slope * x) * tail(x)
 
     constant = split(in_q(mpf(0)), 2)
-    array("erfcx_constant", constant, "its value at q = 0, in two parts")
+    array(f"{name}_constant", constant, f"{formula} (1 + {mpmath.nstr(slope)} x) at q = 0, in two parts")
     base = mpf(constant[0]) + mpf(constant[1])
-    high = (mpf(28) - ERFCX_CENTRE) / (28 + ERFCX_CENTRE)
     polynomial(
-        "erfcx_p",
-        f"((1 + 9x/8) e^(x^2) erfc(x) - constant) / q in q = (x - {ERFCX_CENTRE})/(x + {ERFCX_CENTRE}), 0 <= x <= 28",
+        f"{name}_p",
+        f"{formula} (1 + {mpmath.nstr(slope)} x), less its value at q = 0, over q; q = (x - c)/(x + c), c = "
+        f"{mpmath.nstr(centre)}",
         lambda q: (in_q(q) - base) / q,
         mpf(-1),
-        high,
-        22,
+        (end - centre) / (end + centre),
+        degree - 1,
         lambda q: abs(q) / in_q(q),
         4,
+    )
+
+
+def scaled_erfc() -> None:
+    folded("erfcx", "e^(x^2) erfc(x)", lambda x: erfc(x) * exp(x * x), mpf(9) / 8, mpf(3), 28, 23)
+    half_root = sqrt(mpf(2)) / 2
+    folded(
+        "normal",
+        "e^(x^2/2) Phi(-x)",
+        lambda x: erfc(x * half_root) / 2 * exp(x * x / 2),
+        mpf(51) / 64,
+        mpf(17) / 4,
+        40,
+        22,
     )
 
 
@@ -175,7 +187,6 @@ def constants() -> None:
     array("ln2_three", split(log(2), 3, 41), "ln 2 once more, to 147 bits")
     array("half_pi_parts", split(pi / 2, 3), "pi/2")
     array("two_thirds_parts", split(mpf(2) / 3, 2), "2/3")
-    array("half_root_parts", split(1 / sqrt(mpf(2)), 2), "1/sqrt(2)")
     array("root_two_pi_inverse", split(1 / sqrt(2 * pi), 2), "1/sqrt(2 pi)")
     bits = int(mpmath.floor(2 / pi * mpf(2) ** (64 * 20)))
     words = [0] + [(bits >> (64 * (19 - i))) & (2**64 - 1) for i in range(20)]
