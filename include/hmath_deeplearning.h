@@ -1005,7 +1005,7 @@ HMATH_CALL hmath_neural_metrics_pr_auc(hmath_context *ctx, const hmath_value *tr
 
 /**
  * The points behind the two areas, beyond the reference: a Tuple of three [Double], abscissae, ordinates and
- * thresholds. ROC: false positive rate and true positive rate from (0, 0) to (1, 1). Precision-recall: recall
+ * thresholds (three rank-1 Tensors where scores is one). ROC: false positive rate and true positive rate from (0, 0) to (1, 1). Precision-recall: recall
  * and precision from (0, 1). Point i + 1 belongs to calling positive what scores at least thresholds[i], one
  * for each different score, descending; so there is one threshold fewer than points.
  * @return as for the areas

@@ -197,10 +197,6 @@ done:
 
 /* ------------------------------------------------- curves */
 
-typedef struct curve {
-    double *abscissa, *ordinate, *threshold;
-} curve;
-
 typedef void write_point(const ranks *r, int64_t positives, int64_t negatives, double *x, double *y);
 
 static void roc_point(const ranks *r, int64_t positives, int64_t negatives, double *x, double *y)
@@ -225,29 +221,45 @@ static int64_t count_groups(const ranks *r)
     return count;
 }
 
-static hm_status trace(hm_context *ctx, const ranks *r, write_point *write, hm_tuple **out)
+/* Room for n numbers in the container of the scores. */
+static hm_status reserve(hm_context *ctx, const hm_doubles *scores, int64_t n, hm_value **out,
+                         double **data)
 {
-    hm_list *x = NULL, *y = NULL, *thresholds = NULL;
+    hm_tensor *tensor = NULL;
+    hm_list *list = NULL;
+    const hm_shape shape = {.rank = 1, .extent = {n}};
+    const bool in_tensors = hm_tensor_from_value(scores->source) != NULL;
+    hm_status st = in_tensors ? hm_tensor_create(ctx, &shape, &tensor)
+                              : hm_list_reserve(ctx, HM_ELEMENT_DOUBLE, n, &list);
+    if (st != HMATH_OK)
+        return st;
+    *out = in_tensors ? &tensor->base : &list->base;
+    *data = in_tensors ? tensor->data : list->data;
+    return HMATH_OK;
+}
+
+static hm_status trace(hm_context *ctx, const ranks *r, const hm_doubles *scores, write_point *write,
+                       hm_tuple **out)
+{
+    hm_value *parts[3] = {NULL};
+    double *x, *y, *threshold;
     const int64_t groups = count_groups(r);
     hm_status st;
-    if ((st = hm_list_reserve(ctx, HM_ELEMENT_DOUBLE, groups + 1, &x)) != HMATH_OK ||
-        (st = hm_list_reserve(ctx, HM_ELEMENT_DOUBLE, groups + 1, &y)) != HMATH_OK ||
-        (st = hm_list_reserve(ctx, HM_ELEMENT_DOUBLE, groups, &thresholds)) != HMATH_OK)
+    if ((st = reserve(ctx, scores, groups + 1, &parts[0], &x)) != HMATH_OK ||
+        (st = reserve(ctx, scores, groups + 1, &parts[1], &y)) != HMATH_OK ||
+        (st = reserve(ctx, scores, groups, &parts[2], &threshold)) != HMATH_OK)
         goto done;
-    double *abscissae = x->data, *ordinates = y->data, *threshold = thresholds->data;
     int64_t positives = r->positives, negatives = r->negatives, i = 0;
     group g;
-    write(r, 0, 0, &abscissae[0], &ordinates[0]);
+    write(r, 0, 0, &x[0], &y[0]);
     while (next_group(r, &positives, &negatives, &g)) {
         threshold[i++] = hm_sort_value(g.key);
-        write(r, r->positives - positives, r->negatives - negatives, &abscissae[i], &ordinates[i]);
+        write(r, r->positives - positives, r->negatives - negatives, &x[i], &y[i]);
     }
-    const hm_value *parts[] = {&x->base, &y->base, &thresholds->base};
-    st = hm_tuple_create(ctx, parts, 3, out);
+    st = hm_tuple_create(ctx, (const hm_value *const *)parts, 3, out);
 done:
-    hm_release(x);
-    hm_release(y);
-    hm_release(thresholds);
+    for (int part = 0; part < 3; part++)
+        hm_release(parts[part]);
     return st;
 }
 
@@ -259,7 +271,7 @@ hm_status hm_roc_curve(hm_context *ctx, const hm_truths *truth, const hm_doubles
     if (st != HMATH_OK)
         return st;
     if ((st = require_both(ctx, &r)) == HMATH_OK)
-        st = trace(ctx, &r, roc_point, out);
+        st = trace(ctx, &r, scores, roc_point, out);
     ranks_close(ctx, &r);
     return st;
 }
@@ -272,7 +284,7 @@ hm_status hm_precision_recall_curve(hm_context *ctx, const hm_truths *truth, con
     if (st != HMATH_OK)
         return st;
     if ((st = require_positive(ctx, &r)) == HMATH_OK)
-        st = trace(ctx, &r, precision_recall_point, out);
+        st = trace(ctx, &r, scores, precision_recall_point, out);
     ranks_close(ctx, &r);
     return st;
 }

@@ -23,7 +23,7 @@ hm_status hm_roc_auc(hm_context *ctx, const hm_truths *truth, const hm_doubles *
 hm_status hm_pr_auc(hm_context *ctx, const hm_truths *truth, const hm_doubles *scores, double *out);
 
 /*
- * The points behind the areas, as a tuple of three lists of Double: abscissae, ordinates, thresholds.
+ * The points behind the areas: a tuple of abscissae, ordinates and thresholds, in the scores' container.
  * (false positive rate, true positive rate) from (0, 0); (recall, precision) from (0, 1). Point i + 1
  * belongs to calling positive what scores at least threshold i.
  */
