@@ -38,13 +38,11 @@ typedef struct hm_ctc_kernels {
                     const double *label, const hm_ctc_row *next);
 
     /*
-     * The same from the end, in two halves: what alignments go on to from each state, given the
-     * states after it with their frame's log-probability; and adding such a frame's.
+     * The same from the end: what alignments go on to from each state, given the states after it
+     * and their frame's log-probabilities.
      */
-    void (*backward)(const hm_ctc_row *next, int64_t labels, const double *skip,
-                     const hm_ctc_row *now);
-    void (*emit)(const hm_ctc_row *row, int64_t labels, double blank, const double *label,
-                 const hm_ctc_row *out);
+    void (*backward)(const hm_ctc_row *next, int64_t labels, const double *skip, double blank,
+                     const double *label, const hm_ctc_row *now);
 
     /*
      * Takes rests above 1 into their levels, and a whole number out of all levels, which it

@@ -9,6 +9,7 @@
 #ifndef HM_LOSS_KERNELS_H
 #define HM_LOSS_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum hm_loss_formula {
@@ -41,8 +42,9 @@ typedef struct hm_loss_kernels {
     double (*focal_sum)(const double *target, const double *prediction, int64_t n, double alpha,
                         double gamma);
 
-    /* Any n: the derivative with respect to the prediction, over `divisor`. */
-    void (*gradient[HM_LOSS_FORMULAS])(const double *target, const double *prediction, int64_t n,
+    /* Any n: the derivative with respect to the prediction, over `divisor`; and whether all are
+     * finite. */
+    bool (*gradient[HM_LOSS_FORMULAS])(const double *target, const double *prediction, int64_t n,
                                        double parameter, double divisor, double *out);
 
     /* One block of targets and predictions in [0, 1]. */

@@ -51,9 +51,7 @@ static uint64_t run(const hm_ctc_kernels *k, const problem *p, double spread)
         if (t < p->frames) {
             k->forward(&now, p->labels, p->skip, blank, p->frame, &next);
         } else {
-            k->emit(&now, p->labels, blank, p->frame, &next);
-            k->backward(&next, p->labels, p->skip, &now);
-            next = now;
+            k->backward(&now, p->labels, p->skip, blank, p->frame, &next);
         }
         if (t % HM_CTC_STEPS == 0)
             taken += k->settle(&next, p->labels);
@@ -76,9 +74,8 @@ static uint64_t run(const hm_ctc_kernels *k, const problem *p, double spread)
             }
         }
         const hm_ctc_row swap = now;
-        now = t < p->frames ? next : now;
-        next =
-            t < p->frames ? swap : row_at(p, now.blank_level == row_at(p, 0).blank_level ? 1 : 0);
+        now = next;
+        next = swap;
     }
     return digest;
 }

@@ -138,7 +138,11 @@ static void test_loss__gradients(int formula)
         }
         int isa = 0;
         for (const hm_kernels *k; (k = next_table(&isa));) {
-            k->loss->gradient[formula](target, prediction, n, parameter, divisor, out);
+            int finite = 1;
+            for (int64_t i = 0; i < n; i++)
+                finite &= isfinite(first[i]) != 0;
+            CHECK(k->loss->gradient[formula](target, prediction, n, parameter, divisor, out) ==
+                  finite);
             CHECK(memcmp(out, first, (size_t)n * sizeof *out) == 0);
         }
     }

@@ -53,30 +53,22 @@ static void forward(const hm_ctc_row *now, int64_t labels, const double *skip, d
     }
 }
 
-static void backward(const hm_ctc_row *next, int64_t labels, const double *skip,
-                     const hm_ctc_row *now)
-{
-    for (int64_t s = 0; s <= labels; s += VEC_WIDTH) {
-        const states here = load_states(next->label_level + s, next->label_rest + s);
-        const states blanks = load_states(next->blank_level + s, next->blank_rest + s);
-        const states after = load_states(next->blank_level + s + 1, next->blank_rest + s + 1);
-        states beyond = load_states(next->label_level + s + 1, next->label_rest + s + 1);
-        beyond.level = vec_min(beyond.level, vec_load(skip + s + 1));
-        store_states(join(blanks, here), now->blank_level + s, now->blank_rest + s);
-        store_states(join(join(here, after), beyond), now->label_level + s, now->label_rest + s);
-    }
-}
-
-static void emit(const hm_ctc_row *row, int64_t labels, double blank, const double *label,
-                 const hm_ctc_row *out)
+static void backward(const hm_ctc_row *next, int64_t labels, const double *skip, double blank,
+                     const double *label, const hm_ctc_row *now)
 {
     const vec blank_frame = vec_of(blank);
     for (int64_t s = 0; s <= labels; s += VEC_WIDTH) {
-        const states blanks = load_states(row->blank_level + s, row->blank_rest + s);
-        const states here = load_states(row->label_level + s, row->label_rest + s);
-        store_states(add_level(blanks, blank_frame), out->blank_level + s, out->blank_rest + s);
-        store_states(add_level(here, vec_load(label + s)), out->label_level + s,
-                     out->label_rest + s);
+        const states here = add_level(load_states(next->label_level + s, next->label_rest + s),
+                                      vec_load(label + s));
+        const states blanks =
+            add_level(load_states(next->blank_level + s, next->blank_rest + s), blank_frame);
+        const states after = add_level(
+            load_states(next->blank_level + s + 1, next->blank_rest + s + 1), blank_frame);
+        states beyond = add_level(load_states(next->label_level + s + 1, next->label_rest + s + 1),
+                                  vec_load(label + s + 1));
+        beyond.level = vec_min(beyond.level, vec_load(skip + s + 1));
+        store_states(join(blanks, here), now->blank_level + s, now->blank_rest + s);
+        store_states(join(join(here, after), beyond), now->label_level + s, now->label_rest + s);
     }
 }
 
@@ -135,7 +127,6 @@ extern const hm_ctc_kernels HM_K(ctc);
 const hm_ctc_kernels HM_K(ctc) = {
     .forward = forward,
     .backward = backward,
-    .emit = emit,
     .settle = settle,
     .share = share,
     .log_total = log_total,

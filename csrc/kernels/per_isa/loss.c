@@ -252,26 +252,32 @@ MATH_INLINE vec hinge_slope(vec t, vec p, const vec *c)
     return vec_keep(vec_greater(vec_fma(-t, p, c[0]), vec_of(0.0)), -t / c[1]);
 }
 
-MATH_INLINE void slopes(slope *f, const double *target, const double *prediction, int64_t n,
-                       double parameter, double divisor, double *out)
+MATH_INLINE bool slopes(slope *f, const double *target, const double *prediction, int64_t n,
+                        double parameter, double divisor, double *out)
 {
     const vec c[2] = {vec_of(parameter), vec_of(divisor)};
+    vec spoiled = vec_of(0.0); /* 0 times an infinity or a NaN is NaN, and stays in the sum */
     int64_t i = 0;
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
-        vec_store(out + i, f(vec_load(target + i), vec_load(prediction + i), c));
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec y = f(vec_load(target + i), vec_load(prediction + i), c);
+        spoiled = vec_fma(y, vec_of(0.0), spoiled);
+        vec_store(out + i, y);
+    }
     if (i < n) {
         const size_t count = lanes_before(n, i);
-        vec_store_partial(
-            out + i, count,
-            f(vec_load_partial(target + i, count), vec_load_partial(prediction + i, count), c));
+        const vec y = vec_keep(first_lanes(count), f(vec_load_partial(target + i, count),
+                                                     vec_load_partial(prediction + i, count), c));
+        spoiled = vec_fma(y, vec_of(0.0), spoiled);
+        vec_store_partial(out + i, count, y);
     }
+    return !vec_mask_any(vec_is_nan(spoiled));
 }
 
 #define GRADIENT(name) \
-    static void name##_gradient(const double *target, const double *prediction, int64_t n, \
+    static bool name##_gradient(const double *target, const double *prediction, int64_t n, \
                                 double parameter, double divisor, double *out) \
     { \
-        slopes(name##_slope, target, prediction, n, parameter, divisor, out); \
+        return slopes(name##_slope, target, prediction, n, parameter, divisor, out); \
     }
 GRADIENT(squared)
 GRADIENT(absolute)

@@ -96,14 +96,20 @@ static hm_ctc_row row_at(const ctc *c, double *rows, int64_t i)
                         base + 3 * c->width + HM_CTC_BEFORE};
 }
 
-static void set_nowhere(const ctc *c, double *rows, int64_t count)
+static void set_nowhere(const ctc *c, const hm_ctc_row *row)
 {
-    for (int64_t i = 0; i < count; i++) {
-        const hm_ctc_row row = row_at(c, rows, i);
-        for (int64_t s = 0; s < c->width; s++) {
-            row.blank_level[s] = row.label_level[s - HM_CTC_BEFORE] = HM_CTC_NOWHERE;
-            row.blank_rest[s] = row.label_rest[s - HM_CTC_BEFORE] = 0;
-        }
+    for (int64_t s = 0; s < c->width; s++) {
+        row->blank_level[s] = row->label_level[s - HM_CTC_BEFORE] = HM_CTC_NOWHERE;
+        row->blank_rest[s] = row->label_rest[s - HM_CTC_BEFORE] = 0;
+    }
+}
+
+/* All that a step forwards needs of a row it is going to fill: what stands before label 0. */
+static void set_front(const hm_ctc_row *row)
+{
+    for (int64_t s = -HM_CTC_BEFORE; s < 0; s++) {
+        row->label_level[s] = HM_CTC_NOWHERE;
+        row->label_rest[s] = 0;
     }
 }
 
@@ -137,7 +143,7 @@ static double run_forward(const ctc *c, double *rows, bool keep, double *taken)
     const hm_ctc_kernels *k = c->kernels->ctc;
     double out_of_levels = 0;
     hm_ctc_row row = row_at(c, rows, 0);
-    set_nowhere(c, rows, 1);
+    set_nowhere(c, &row);
     look_at_frame(c, 0);
     row.blank_level[0] = blank_at(c, 0);
     if (c->label_count > 0)
@@ -146,8 +152,7 @@ static double run_forward(const ctc *c, double *rows, bool keep, double *taken)
         taken[0] = 0;
     for (int64_t t = 1; t < c->frames; t++) {
         const hm_ctc_row next = row_at(c, rows, keep ? t : t % 2);
-        if (keep || t == 1)
-            set_nowhere(c, rows + 4 * c->width * (keep ? t : 1), 1);
+        set_front(&next);
         look_at_frame(c, t);
         k->forward(&row, c->label_count, c->skip, blank_at(c, t), c->frame, &next);
         if (t % HM_CTC_STEPS == 0)
@@ -173,11 +178,11 @@ static void publish_shares(const ctc *c, double *blank, double *label, double *g
         hm_wide_round(hm_sum_row(k, HM_ROW_SUM, blank, NULL, c->label_count + 1));
     const double through_label =
         hm_wide_round(hm_sum_row(k, HM_ROW_SUM, label, NULL, c->label_count));
-    const double all = through_blank + through_label; /* 1, but for rounding */
+    const double share = 1.0 / (through_blank + through_label); /* 1, but for rounding */
     memset(gradient, 0, (size_t)c->classes * sizeof *gradient);
-    gradient[c->blank] = 0 - through_blank / all;
+    gradient[c->blank] = 0 - through_blank * share;
     for (int64_t s = 0; s < c->label_count; s++)
-        gradient[c->labels[s]] -= label[s] / all;
+        gradient[c->labels[s]] -= label[s] * share;
 }
 
 /* All frames, backwards, against the rows that run_forward kept. `rows` has room for two, `shares`
@@ -187,8 +192,9 @@ static void run_backward(const ctc *c, double *kept, const double *taken, double
 {
     const hm_ctc_kernels *k = c->kernels->ctc;
     double out_of_levels = 0;
-    set_nowhere(c, rows, 2);
-    const hm_ctc_row after = row_at(c, rows, 0), emitted = row_at(c, rows, 1);
+    hm_ctc_row after = row_at(c, rows, 0), next = row_at(c, rows, 1);
+    set_nowhere(c, &after);
+    set_nowhere(c, &next);
     after.blank_level[c->label_count] = 0;
     if (c->label_count > 0)
         after.label_level[c->label_count - 1] = 0;
@@ -200,10 +206,12 @@ static void run_backward(const ctc *c, double *kept, const double *taken, double
         if (t == 0)
             break;
         look_at_frame(c, t);
-        k->emit(&after, c->label_count, blank_at(c, t), c->frame, &emitted);
-        k->backward(&emitted, c->label_count, c->skip, &after);
+        k->backward(&after, c->label_count, c->skip, blank_at(c, t), c->frame, &next);
         if (t % HM_CTC_STEPS == 0)
-            out_of_levels += k->settle(&after, c->label_count);
+            out_of_levels += k->settle(&next, c->label_count);
+        const hm_ctc_row swap = after;
+        after = next;
+        next = swap;
     }
 }
 

@@ -35,7 +35,8 @@ static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out
 {
     const loss_job *j = job;
     const double *target = j->target + first, *prediction = j->prediction + first;
-    const bool inside = hm_in_loss_domain(j->kernels, j->domain, target, prediction, n);
+    const bool inside = j->formula <= HM_LOSS_SMOOTH || /* NaN and infinities show in their sums */
+                        hm_in_loss_domain(j->kernels, j->domain, target, prediction, n);
     *out = (hm_partial){{j->kernels->loss->sum[j->formula](target, prediction, n, j->parameter),
                          inside ? 0.0 : 1.0}};
 }
@@ -211,10 +212,12 @@ static void gradient_chunk(void *task, int64_t chunk)
     const int64_t first = chunk * HM_BLOCK, left = t->n - first;
     const int64_t n = left < HM_BLOCK ? left : HM_BLOCK;
     const double *target = t->target + first, *prediction = t->prediction + first;
-    t->kernels->loss->gradient[t->formula](target, prediction, n, t->parameter, t->divisor,
-                                           t->out + first);
-    if (!hm_in_loss_domain(t->kernels, &hm_loss_domains[t->formula], target, prediction, n) ||
-        !t->kernels->reduce->within(t->out + first, n, -DBL_MAX, DBL_MAX))
+    const bool finite = t->kernels->loss->gradient[t->formula](target, prediction, n, t->parameter,
+                                                               t->divisor, t->out + first);
+    const bool inside =
+        t->formula == HM_LOSS_SQUARED || /* NaN and infinities show in its slopes */
+        hm_in_loss_domain(t->kernels, &hm_loss_domains[t->formula], target, prediction, n);
+    if (!finite || !inside)
         atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);
 }
 
