@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import struct
 import sys
 from collections.abc import Callable
@@ -27,7 +28,8 @@ CASES: dict[str, Callable[[], Any]] = {}
 
 def case(function: Callable[..., Any], *arguments: Any, name: str = "") -> None:
     """Register ``function(*arguments)`` under the name of its function, which may have several cases."""
-    label = f"{function.__module__.removeprefix('hmath.').removeprefix('deeplearning_')}.{function.__name__}{name}"
+    module = function.__module__.removeprefix("hmath.").removeprefix("deeplearning_").removeprefix("_")
+    label = f"{module}.{function.__name__}{name}"
     while label in CASES:
         label += "'"
     CASES[label] = lambda: function(*arguments)
@@ -262,19 +264,19 @@ case(metrics.margin_ranking_loss, 0.5, normal(LONG), normal(LONG, seed=1), np.wh
 
 for function in (tensor.exp, tensor.expm1, tensor.tanh, tensor.sigmoid):
     case(function, np.clip(WIDE, -700.0, 700.0))
-for function in (tensor.erf, tensor.erfc, tensor.sin, tensor.cos, tensor.absolute, tensor.negate):
+for function in (tensor.erf, tensor.erfc, tensor.sin, tensor.cos, tensor.absolute, operator.neg):
     case(function, WIDE)
 for function in (tensor.log, tensor.log1p, tensor.sqrt):
     case(function, np.abs(WIDE) + 1e-300)
 x, y = tensor.from_numpy(normal(131, 1, 257)), tensor.from_numpy(normal(9, 257, seed=1) + 10)
-for function in (tensor.add, tensor.subtract, tensor.multiply, tensor.divide, tensor.maximum, tensor.minimum, tensor.less):
+for function in (operator.add, operator.sub, operator.mul, operator.truediv, tensor.maximum, tensor.minimum, operator.lt):
     case(function, x, y)
 for shape_a, shape_b in [((65,), (65,)), ((33, 65), (65, 70)), ((3, 33, 40), (40, 31)), ((2, 1, 9, 8), (5, 8, 7))]:
     case(tensor.matmul, tensor.from_numpy(normal(*shape_a)), tensor.from_numpy(normal(*shape_b, seed=1)))
 block = tensor.from_numpy(normal(65, 71, 130))
 for axes in (None, 0, 1, 2, (0, 2)):
-    for function in (tensor.sum, tensor.mean, tensor.max):
-        case(function, block, axes)
+    for method in (tensor.TensorDouble.sum, tensor.TensorDouble.mean, tensor.TensorDouble.max):
+        case(method, block, axes)
 for make in (random.pcg32, random.pcg64, random.xoshiro256starstar, random.splitmix64, random.philox4x32, random.mt19937):
     rng = random.seed_rng(make(), 42)
     for draw in (random.uniform, random.normal):
