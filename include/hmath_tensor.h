@@ -354,6 +354,19 @@ HMATH_CALL hmath_tensor_min(hmath_context *ctx, const hmath_value *input, int32_
                             const int64_t *axes, int keep, hmath_value **out);
 
 /**
+ * (variance, mean). The variance is the sum of squared deviations from the mean, over the number of
+ * elements less `correction`: 0 for a population, 1 for a sample. Neither loses digits to the other: an
+ * input with mean 1e8 and deviation 1 costs no more than the data's own rounding. Blocks of 4096
+ * elements are combined as in Chan, Golub and LeVeque, "Algorithms for computing the sample variance",
+ * The American Statistician 37(3), 1983.
+ * @param correction  at least 0, below the number of elements
+ * @param out         Tuple of two Tensors
+ * @return HMATH_CHECKED: DomainError (correction), EmptyInput (of nothing), Overflow (a variance)
+ */
+HMATH_CALL hmath_tensor_var_mean(hmath_context *ctx, const hmath_value *input, int32_t axis_count,
+                                 const int64_t *axes, int64_t correction, int keep, hmath_value **out);
+
+/**
  * Where the largest element along one axis stands; of equal ones the first.
  * @param axis  0 ... rank - 1
  * @param out   [Int], one position for each combination of the other axes, in row-major order: labels, as

@@ -4,6 +4,7 @@
 #include "tensor/along.h"
 #include "tensor/arithmetic.h"
 #include "tensor/matmul.h"
+#include "tensor/variance.h"
 
 static hm_status publish(hm_context *ctx, hm_status st, hm_tensor *tensor, hm_value **out)
 {
@@ -141,6 +142,32 @@ HM_TENSOR_REDUCTION(mean, HM_ALONG_MEAN)
 HM_TENSOR_REDUCTION(max, HM_ALONG_MAX)
 HM_TENSOR_REDUCTION(min, HM_ALONG_MIN)
 #undef HM_TENSOR_REDUCTION
+
+hmath_status hmath_tensor_var_mean(hmath_context *ctx, const hmath_value *input, int32_t axis_count,
+                                   const int64_t *axes, int64_t correction, int keep,
+                                   hmath_value **out)
+{
+    hm_status st = hm_edge_enter(ctx, "tensor.var_mean", out);
+    if (st != HMATH_OK)
+        return st;
+    const hm_tensor *x;
+    hm_tensor *variance = NULL, *mean = NULL;
+    hm_tuple *both = NULL;
+    if (axis_count < HMATH_ALL_AXES)
+        return hm_leave(ctx, hm_fail_argument(ctx, "axis_count", "is negative"));
+    if (axis_count > 0 && !axes)
+        return hm_leave(ctx, hm_fail_argument(ctx, "axes", "is null"));
+    if ((st = hm_arg_tensor(ctx, "input", input, &x)) == HMATH_OK &&
+        (st = hm_var_mean(ctx, x, axis_count, axes, correction, keep != 0, &variance, &mean)) ==
+            HMATH_OK &&
+        (st = hm_tuple_take(ctx, (hm_value *[]){&variance->base, &mean->base}, 2, &both)) == HMATH_OK) {
+        *out = &both->base;
+        return hm_leave(ctx, HMATH_OK);
+    }
+    hm_release(variance);
+    hm_release(mean);
+    return hm_leave(ctx, st);
+}
 
 hmath_status hmath_tensor_argmax(hmath_context *ctx, const hmath_value *input, int64_t axis,
                                  hmath_value **out)

@@ -365,6 +365,21 @@ class Tensor(Owner):
         """The smallest element; of nothing it is EmptyInput."""
         return self._reduced(lib.hmath_tensor_min, axis, keep)
 
+    def var_mean(
+        self, axis: int | Sequence[int] | None = None, correction: int = 0, keep: bool = False
+    ) -> tuple[TensorDouble, TensorDouble]:
+        """``(variance, mean)``: squared deviations over the number of elements less `correction`.
+
+        A correction of 0 is for a population, 1 for a sample (PyTorch's default). It is a DomainError
+        where it is negative or leaves nothing to divide by.
+        """
+        handle, given = self._open("input"), _convert.integer(correction, "correction")[3]
+        count, axes = self._axes(axis)
+        out, result = ffi.new("hmath_value **"), ffi.new("bridge_result *")
+        check(lib.hmath_tensor_var_mean(context(), handle, count, axes, given, keep, out))
+        lib.bridge_describe(out[0], result)
+        return plain(result, tuple[TensorDouble, TensorDouble])
+
     def argmax(self, axis: int = -1) -> list[int]:
         """Where the largest element along `axis` stands, the first of equal ones; row-major order."""
         found = _axis(axis, self.rank, "axis")
@@ -375,12 +390,16 @@ class Tensor(Owner):
         return plain(described, list[int])
 
     def _reduced(self, function: Any, axis: int | Sequence[int] | None, keep: bool) -> TensorDouble:
-        handle, rank = self._open("input"), self.rank
+        handle = self._open("input")
+        return adopt(TensorDouble, invoke(function, handle, *self._axes(axis), keep))
+
+    def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, Any]:
+        """How many axes, and which, as the C functions take them."""
         if axis is None:
-            return adopt(TensorDouble, invoke(function, handle, lib.HMATH_ALL_AXES, ffi.NULL, keep))
-        given = _integers((axis,), "axis")
-        axes = [_axis(item, rank, "axis", i) for i, item in enumerate(given)]
-        return adopt(TensorDouble, invoke(function, handle, len(axes), axes, keep))
+            return lib.HMATH_ALL_AXES, ffi.NULL
+        rank = self.rank
+        axes = [_axis(item, rank, "axis", i) for i, item in enumerate(_integers((axis,), "axis"))]
+        return len(axes), axes
 
 
 @owns(lib.HMATH_KIND_TENSOR_DOUBLE)

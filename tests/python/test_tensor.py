@@ -512,6 +512,13 @@ def test_operands_that_are_none() -> None:
         (lambda: of(LEFT) @ of(LEFT), hmath.DimensionMismatch, "right", None),
         (lambda: of(LEFT).sum(2), hmath.IndexOutOfBounds, "axis", 0),
         (lambda: of(LEFT).sum([0, 0]), hmath.DomainError, "axes", 1),
+        (lambda: of(LEFT).var_mean(2), hmath.IndexOutOfBounds, "axis", 0),
+        (lambda: of(LEFT).var_mean(0, -1), hmath.DomainError, "correction", None),
+        (lambda: of(LEFT).var_mean(0, LEFT.shape[0]), hmath.DomainError, "correction", None),
+        (lambda: of(LEFT).var_mean(0, 1.0), hmath.TypeMismatch, "correction", None),
+        (lambda: of(np.empty((0, 3))).var_mean(0), hmath.EmptyInput, "input", None),
+        (lambda: of(np.array([1.0, np.nan])).var_mean(), hmath.NonFinite, "input", 1),
+        (lambda: of(np.array([-1.7e308, 1.7e308])).var_mean(), hmath.Overflow, None, None),
         (lambda: of(LEFT).sum([0.0]), hmath.TypeMismatch, "axis", 0),
         (lambda: tensor.zeros([0]).mean(), hmath.EmptyInput, "input", None),
         (lambda: tensor.zeros([2, 0]).max(1), hmath.EmptyInput, "input", None),
@@ -588,3 +595,27 @@ def test_functions(name: str, ulp: float) -> None:
 def test_maximum_and_minimum() -> None:
     same(tensor.maximum(of(LEFT), 0.5), np.maximum(LEFT, 0.5))
     same(tensor.minimum(LEFT, of(RIGHT)), np.minimum(LEFT, RIGHT))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, (0, 2), (2, 0), (0, 1, 2), ()], ids=repr)
+@pytest.mark.parametrize("correction", [0, 1])
+@pytest.mark.parametrize("keep", [False, True])
+def test_var_mean(axis, correction, keep):
+    numbers = np.random.default_rng(4).standard_normal((7, 5, 33)) + 1e8
+    if axis == () and correction:
+        pytest.raises(hmath.DomainError, of(numbers).var_mean, axis, correction)
+        return
+    variance, mean = of(numbers).var_mean(axis, correction, keep)
+    wanted = numbers.astype(np.longdouble)
+    # In the longer format NumPy's two-pass variance is right to all digits of a double. The mean of the
+    # data, 1e8, is held to 2^-26 of the deviation; what its error adds to the variance is its square.
+    assert mean.numpy() == pytest.approx(np.mean(wanted, axis, keepdims=keep).astype(float), rel=4e-16)
+    assert variance.numpy() == pytest.approx(
+        np.var(wanted, axis, ddof=correction, keepdims=keep).astype(float), rel=1e-13, abs=1e-30
+    )
+    assert variance.shape == mean.shape == np.var(numbers, axis, keepdims=keep).shape
+
+
+def test_var_mean_of_nothing_kept():
+    variance, mean = of(np.empty((0, 3))).var_mean(1)
+    assert variance.shape == mean.shape == (0,)
