@@ -34,25 +34,25 @@ COMPARISON(not_equal)
 COMPARISON(less)
 COMPARISON(less_equal)
 
-#define MAP_2(name, step) \
+#define MAP_2(name, loop, step) \
     static bool map_##name(size_t n, const double *a, size_t a_step, const double *b, \
                            size_t b_step, double *out) \
     { \
-        return map_2(n, a, a_step, b, b_step, out, step); \
+        return loop(n, a, a_step, b, b_step, out, step); \
     }
 
-MAP_2(add, vec_add)
-MAP_2(subtract, vec_subtract)
-MAP_2(multiply, vec_multiply)
-MAP_2(divide, vec_divide)
-MAP_2(maximum, vec_maximum)
-MAP_2(minimum, vec_minimum)
-MAP_2(pow, vec_pow)
-MAP_2(equal, vec_equal_truth)
-MAP_2(not_equal, vec_not_equal_truth)
-MAP_2(less, vec_less_truth)
-MAP_2(less_equal, vec_less_equal_truth)
-MAP_2(gated, vec_gated)
+MAP_2(add, map_2, vec_add)
+MAP_2(subtract, map_2, vec_subtract)
+MAP_2(multiply, map_2, vec_multiply)
+MAP_2(divide, map_2, vec_divide)
+MAP_2(maximum, map_2, vec_maximum)
+MAP_2(minimum, map_2, vec_minimum)
+MAP_2(pow, map_2_long, vec_pow)
+MAP_2(equal, map_2, vec_equal_truth)
+MAP_2(not_equal, map_2, vec_not_equal_truth)
+MAP_2(less, map_2, vec_less_truth)
+MAP_2(less_equal, map_2, vec_less_equal_truth)
+MAP_2(gated, map_2_long, vec_gated)
 
 #define SLOT(name) [HM_BINARY_##name] = map_##name,
 
