@@ -137,8 +137,10 @@ hm_status hm_cosine_similarity_matrix(hm_context *ctx, const hm_tensor *left, co
     };
     if ((st = hm_contract(ctx, &product, &finite)) != HMATH_OK)
         goto done;
-    for (int64_t i = 0; i < result->size; i++)
-        result->data[i] = fmin(fmax(result->data[i], -1.0), 1.0);
+    for (int64_t i = 0; i < result->size; i++) {
+        const double cosine = result->data[i];
+        result->data[i] = cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
+    }
     hm_tensor_remember_finite(result);
     *out = result;
     result = NULL;
