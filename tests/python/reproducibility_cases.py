@@ -39,8 +39,10 @@ def update(digest: Any, x: Any) -> None:
     """Feed everything that a result holds to the digest, type by type."""
     if isinstance(x, float):
         digest.update(b"d" + struct.pack("<d", x))
-    elif isinstance(x, (bool, int, str)):
+    elif x is None or isinstance(x, (bool, int, str, bytes)):
         digest.update(repr(x).encode())
+    elif isinstance(x, type):
+        digest.update(x.__name__.encode())
     elif isinstance(x, np.ndarray):
         digest.update(repr(x.shape).encode() + np.ascontiguousarray(x).tobytes())
     elif isinstance(x, (list, tuple)):
