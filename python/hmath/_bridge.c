@@ -178,6 +178,23 @@ double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hm
     return number;
 }
 
+double bridge_call_lists(hmath_context *ctx, bridge_function function, const hmath_value *first,
+                         const hmath_value *second, const double *left, size_t left_count,
+                         const double *right, size_t right_count)
+{
+    hmath_value *a = NULL, *b = NULL, *result = NULL;
+    double number = NAN;
+    if (hmath_list_from_doubles(ctx, left, left_count, &a) == HMATH_OK &&
+        hmath_list_from_doubles(ctx, right, right_count, &b) == HMATH_OK &&
+        ((function4)function)(ctx, first, second, a, b, &result) == HMATH_OK &&
+        hmath_double_get(result, &number) != HMATH_OK)
+        number = NAN;
+    hmath_release(a);
+    hmath_release(b);
+    hmath_release(result);
+    return number;
+}
+
 hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape,
                            const double *values, int64_t count)
 {
@@ -225,7 +242,7 @@ static void describe_list(hmath_value *list, bridge_result *result)
     const int8_t *int8s;
     size_t length = (size_t)hmath_list_length(list), columns = 0;
     if (hmath_list_doubles(list, &doubles, &length) == HMATH_OK)
-        result->element = BRIDGE_DOUBLES, result->data = doubles;
+        result->element = BRIDGE_DOUBLES, result->data = result->doubles = doubles;
     else if (hmath_list_ints(list, &ints, &length) == HMATH_OK)
         result->element = BRIDGE_INTS, result->data = ints;
     else if (hmath_list_bools(list, &bools, &length) == HMATH_OK)

@@ -44,9 +44,10 @@ typedef struct bridge_result {
     int32_t kind;       /* HMATH_KIND_... of value */
     int32_t element; /* BRIDGE_DOUBLES, BRIDGE_INTS ..., or BRIDGE_VALUES: how data is to be read */
     double number;   /* a Double */
-    const void *data; /* the elements of a packed list, the bytes of a String */
-    int64_t length;   /* of a List, Tuple or String; an Int, a Bool */
-    int64_t columns;  /* of a list of rows */
+    const double *doubles; /* data, where it is of doubles */
+    const void *data;      /* the elements of a packed list, the bytes of a String */
+    int64_t length;        /* of a List, Tuple or String; an Int, a Bool */
+    int64_t columns;       /* of a list of rows */
 } bridge_result;
 
 /* Any wrapper; called with as many Values as it takes. */
@@ -81,6 +82,11 @@ hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hm
  */
 hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape,
                            const double *values, int64_t count);
+
+/* The same for a wrapper of two values and two lists of numbers: a loss. */
+double bridge_call_lists(hmath_context *ctx, bridge_function function, const hmath_value *first,
+                         const hmath_value *second, const double *left, size_t left_count,
+                         const double *right, size_t right_count);
 
 /* Make the Value that an argument describes, to be kept. Data that is lent is copied. */
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument,

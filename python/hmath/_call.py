@@ -39,7 +39,17 @@ from typing import Any
 from ._failure import from_status
 from ._hmath import ffi, lib
 
-__all__ = ["call", "call_double", "call_scalar", "callback_failed", "check", "context", "invoke", "make"]
+__all__ = [
+    "call",
+    "call_double",
+    "call_lists",
+    "call_scalar",
+    "callback_failed",
+    "check",
+    "context",
+    "invoke",
+    "make",
+]
 
 # A cdata object: its type is generated and has no stub.
 CData = Any
@@ -155,7 +165,9 @@ def call(name: str, *arguments: Argument) -> CData:
     Hand it to exactly one reader of ``_result`` at once: until then nobody owns the value.
     """
     result = _new(_RESULT)
-    status = lib.bridge_call(context(), _functions[name], arguments, len(arguments), result)
+    status = lib.bridge_call(
+        _thread.context or _make_context(), _functions[name], arguments, len(arguments), result
+    )
     if status:
         raise _failure(status, result)
     return result
@@ -163,7 +175,9 @@ def call(name: str, *arguments: Argument) -> CData:
 
 def call_double(name: str, *arguments: Argument) -> float:
     """Call a wrapper that returns a Double."""
-    number: float = lib.bridge_call_double(context(), _functions[name], arguments, len(arguments))
+    number: float = lib.bridge_call_double(
+        _thread.context or _make_context(), _functions[name], arguments, len(arguments)
+    )
     if number == number:
         return number
     # No checked operation returns a NaN: it failed, and does so again to say how.
@@ -175,10 +189,28 @@ def call_double(name: str, *arguments: Argument) -> float:
 
 def call_scalar(name: str, value: Any, x: float) -> float:
     """Call a wrapper of a value and a Double that returns a Double: the shortest way there is."""
-    number: float = lib.bridge_call_scalar(context(), _functions[name], value, x)
+    number: float = lib.bridge_call_scalar(_thread.context or _make_context(), _functions[name], value, x)
     if number == number:
         return number
     return call_double(name, (lib.BRIDGE_VALUE, 0.0, value), (lib.BRIDGE_DOUBLE, x))
+
+
+def call_lists(name: str, first: CData, second: CData, left: Any, right: Any) -> float | None:
+    """A wrapper of two values and two short lists that returns a Double; None: the longer way says why.
+
+    `left` and `right` are what ``_convert.short_doubles`` gives.
+    """
+    number: float = lib.bridge_call_lists(
+        _thread.context or _make_context(),
+        _functions[name],
+        first,
+        second,
+        left,
+        len(left),
+        right,
+        len(right),
+    )
+    return number if number == number else None
 
 
 def make(argument: Argument) -> CData:

@@ -55,9 +55,14 @@ _KINDS = {
 _TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+_SHORT = 256
 _TEXT = (str, bytes, bytearray)
 # Kinds of elements that need no look of their own. A bool is an int to Python, but its type is not int.
 _NUMBERS, _FLOATS, _INTEGERS, _BOOLEANS = {float, int}, {float}, {int}, {bool}
+
+# NumPy's array and its float64, from the first array on that was looked at: the common case, quickly.
+_ndarray: Any = None
+_float64: Any = None
 
 # cffi keeps what an array lies in alive, not what its pointers point at.
 _kept_alive: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
@@ -162,6 +167,8 @@ def doubles(x: Any, argument: str) -> Argument:
     cls = type(x)
     if cls is list or cls is tuple:
         return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
+    if cls is _ndarray and x.dtype is _float64 and x.flags.c_contiguous:
+        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape)
     array_like = _lend(x, argument, "List of Double")
     if array_like is not None:
         return array_like
@@ -301,6 +308,8 @@ def _handles(handles: list[Any]) -> Argument:
 
 def tensor(x: Any, argument: str) -> Argument:
     """A Tensor, or a NumPy array of float64, lent for the call. Lists and scalars are refused."""
+    if type(x) is _ndarray and x.dtype is _float64 and x.flags.c_contiguous:
+        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape)
     numpy_array = _numpy_array(x)
     if numpy_array is not None and numpy_array.dtype.char == "d":
         return _lend_numpy(numpy_array)
@@ -349,6 +358,18 @@ def numpy_floats(x: Any, argument: str) -> Any:
     if numpy_array is None or numpy_array.dtype.char not in "df":
         raise type_mismatch(argument, "array of float64 or float32", x)
     return _contiguous(numpy_array)
+
+
+def short_doubles(x: Any) -> Any:
+    """Up to 256 doubles as a function takes them as ``const double *``, or None: the longer way takes all.
+
+    Below that, copying them costs less than describing them.
+    """
+    if type(x) is _ndarray:
+        if x.dtype is _float64 and x.ndim == 1 and x.flags.c_contiguous and x.size <= _SHORT:
+            return _from_buffer(_DOUBLE_ARRAY, x)
+        return None
+    return x if plain_numbers(x) and len(x) <= _SHORT else None
 
 
 def plain_integers(x: Any) -> bool:
@@ -402,11 +423,11 @@ def _tensor_argument(data: Any, shape: tuple[int, ...]) -> Argument:
 
 def _numpy_array(x: Any) -> Any:
     """x where it is a NumPy array, else None. A masked array has elements that are none."""
+    global _ndarray, _float64
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return None
-    if type(x) is numpy.ndarray:
-        return x
+    _ndarray, _float64 = numpy.ndarray, numpy.dtype("float64")
     return x if isinstance(x, numpy.ndarray) and not hasattr(x, "mask") else None
 
 

@@ -16,7 +16,10 @@ T = TypeVar("T")
 
 _gc = ffi.gc
 _release = lib.hmath_release
+_unpack = ffi.unpack
 _TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
+_LIST = lib.HMATH_KIND_LIST
+_DOUBLES = lib.BRIDGE_DOUBLES
 
 
 # ---------------------------------------------------------------- owners
@@ -64,14 +67,14 @@ def items(result: CData) -> list[CData]:
 
 def _read(result: CData, value: CData) -> Any:
     kind = result.kind
+    if kind == _LIST:
+        return _read_list(result, value)
     if kind == lib.HMATH_KIND_DOUBLE:
         return result.number
     if kind == lib.HMATH_KIND_INT:
         return result.length
     if kind == lib.HMATH_KIND_BOOL:
         return bool(result.length)
-    if kind == lib.HMATH_KIND_LIST:
-        return _read_list(result, value)
     if kind == lib.HMATH_KIND_TUPLE:
         return tuple(_take(item) for item in _items(result, value))
     if kind == lib.HMATH_KIND_STRING:
@@ -107,6 +110,8 @@ _BOOL_ELEMENTS = (lib.BRIDGE_BOOLS, lib.BRIDGE_BOOL_ROWS)
 def _read_list(result: CData, value: CData) -> list[Any]:
     """A packed list in one go; `value` keeps its memory alive meanwhile."""
     element = result.element
+    if element == _DOUBLES:
+        return _unpack(result.doubles, result.length) if result.length else []
     if element == lib.BRIDGE_VALUES:
         return [_take(item) for item in _items(result, value)]
     ctype, rows = _ELEMENTS[element]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ._call import call, call_double, call_scalar
-from ._convert import boolean, double, double_rows, doubles, integer, integers
+from ._call import call, call_double, call_lists, call_scalar
+from ._convert import boolean, double, double_rows, doubles, integer, integers, short_doubles
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
 from ._result import items, like, plain
@@ -250,6 +250,12 @@ def loss(method: Loss, reduction: Reduction, target: Doubles, prediction: Double
     >>> loss(KLDivergence, Sum, [1.0, 0.0], [0.25, 0.75])
     1.3862943611198906
     """
+    if type(method) is Loss and type(reduction) is Reduction:
+        left, right = short_doubles(target), short_doubles(prediction)
+        if left is not None and right is not None:
+            number = call_lists("hmath_neural_core_loss", method._handle, reduction._handle, left, right)
+            if number is not None:
+                return number
     return call_double(
         "hmath_neural_core_loss",
         value_argument(method, "method", "Loss"),

@@ -338,3 +338,48 @@ def test_memory_that_was_lent_may_go(no_leak: None) -> None:
     row[:] = NAN
     del row
     assert value_of(argument) == [[1.0, 2.0], [3.0, 4.0]]
+
+
+# ---------------------------------------------------------------- short cuts
+
+
+@pytest.mark.parametrize("count", [1, 7, 256, 257])
+def test_short_and_long_ways_give_the_same_bits(count: int) -> None:
+    """Short lists, long ones, arrays and tensors reach the library in different ways."""
+    from hmath import deeplearning_core as core
+
+    target, prediction = np.linspace(0.0, 1.0, count), np.linspace(0.3, 0.9, count)
+    method, reduction = core.BinaryCrossEntropy, core.Mean
+    expected = core.loss(method, reduction, tensor.from_numpy(target), tensor.from_numpy(prediction))
+    assert core.loss(method, reduction, target, prediction) == expected
+    assert core.loss(method, reduction, target.tolist(), prediction.tolist()) == expected
+    assert core.loss(method, reduction, target[::-1][::-1], prediction.tolist()) == expected
+
+
+def test_the_short_way_fails_like_the_long_one() -> None:
+    from hmath import deeplearning_core as core
+    from hmath import deeplearning_layers as layers
+
+    for target in ([1.0, NAN], np.array([1.0, NAN])):
+        with pytest.raises(hmath.NonFinite, match=r"core.loss: target\[1\] = nan is not finite"):
+            core.loss(core.MeanSquaredError, core.Sum, target, [0.0, 0.0])
+    inputs, weights = tensor.zeros([1, 2]), tensor.zeros([3, 2])
+    with pytest.raises(hmath.DimensionMismatch, match="layers.dense: bias"):
+        layers.dense(inputs, weights, [0.0, 0.0])
+    weights.close()
+    with pytest.raises(ValueError, match="weights is closed"):
+        layers.dense(inputs, weights, [0.0] * 3)
+
+
+def test_what_is_handed_on_does_not_depend_on_lent_memory(no_leak: None) -> None:
+    """Dropout in inference gives its input back: a copy of it, where the input was only lent."""
+    from hmath import deeplearning_layers as layers
+    from hmath import random
+
+    numbers = np.array([[1.0, 2.0], [3.0, 4.0]])
+    with random.pcg32() as generator, random.seed_rng(generator, 1) as rng:
+        output, mask, advanced = layers.dropout(layers.Inference, 0.5, rng, numbers)
+        advanced.close()
+    numbers[:] = NAN
+    assert output.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert mask.tolist() == [[1.0, 1.0], [1.0, 1.0]]
