@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -343,3 +344,82 @@ def test_multihead_attention(rng: random.Random) -> None:
         )
         right = right[0].numpy().transpose(1, 0, 2).reshape(n, heads * f)
         close(got, right, 1e-13, 8 * np.abs(v).max())
+
+
+# ---------------------------------------------------------------- a network with weights from PyTorch
+
+
+class SmallNetwork(torch.nn.Module):
+    """28 x 28 grey pictures to ten logits, with what such networks are usually made of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Conv2d(1, 8, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(8)
+        self.depthwise = torch.nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=8)
+        self.pointwise = torch.nn.Conv2d(8, 16, 1)
+        self.groups = torch.nn.GroupNorm(4, 16, affine=False)
+        self.hidden = torch.nn.Linear(16 * 7 * 7, 32)
+        self.last = torch.nn.Linear(32, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = F.relu(self.norm(self.first(x)))
+        x = F.gelu(self.groups(self.pointwise(self.depthwise(x))))
+        x = F.max_pool2d(x, 2)
+        return self.last(F.relu(self.hidden(x.flatten(1))))
+
+
+def our_network(w: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+    from hmath import deeplearning_core as core
+    from hmath import tensor
+
+    def options(stride: int, padding: int, groups: int) -> layers.ConvOptions:
+        return layers.ConvOptions([stride] * 2, [padding] * 2, [1, 1], groups)
+
+    def activated(method: core.Activation, a: np.ndarray) -> np.ndarray:
+        one = np.eye(a.shape[1])  # an activation alone, as the middle of two identities
+        rows = np.ascontiguousarray(np.moveaxis(a, 1, -1))
+        zeros = np.zeros(a.shape[1])
+        out = layers.transformer_feed_forward(method, rows, one, zeros, one, zeros)
+        return np.ascontiguousarray(np.moveaxis(out, -1, 1))
+
+    state = layers.BatchNormState(w["norm.running_mean"], w["norm.running_var"], 0)
+    with tensor.from_numpy(x) as images:
+        x = layers.convolution(options(1, 1, 1), images, w["first.weight"], w["first.bias"]).numpy()
+    x, _ = layers.batch_norm(layers.Inference, 0.1, 1e-5, w["norm.weight"], w["norm.bias"], state, x)
+    x = activated(core.ReLU, x)
+    x = layers.depthwise_convolution(options(2, 1, 1), x, w["depthwise.weight"], w["depthwise.bias"])
+    x = layers.convolution(options(1, 0, 1), x, w["pointwise.weight"], w["pointwise.bias"])
+    x = activated(core.GELU, layers.group_norm(4, 1e-5, x))
+    x = layers.pooling(layers.MaxPool, [2, 2], [2, 2], [0, 0], x)
+    return layers.transformer_feed_forward(
+        core.ReLU,
+        x.reshape(len(x), -1),
+        w["hidden.weight"],
+        w["hidden.bias"],
+        w["last.weight"],
+        w["last.bias"],
+    )
+
+
+def test_a_small_network_gives_what_pytorch_gives(tmp_path: Path) -> None:
+    """Weights go through a file, as they do between programs: PyTorch writes it, NumPy reads it."""
+    torch.manual_seed(5)
+    network = SmallNetwork().double()
+    network.train()
+    for _ in range(3):  # running statistics of their own
+        network(torch.randn(16, 1, 28, 28, dtype=torch.float64))
+    network.eval()
+    np.savez(tmp_path / "weights.npz", **{k: v.numpy() for k, v in network.state_dict().items()})
+    with np.load(tmp_path / "weights.npz") as file:
+        weights = dict(file)
+    pictures = np.random.default_rng(6).random((32, 1, 28, 28))
+    with torch.no_grad():
+        right = network(torch.from_numpy(pictures)).numpy()
+    got = our_network(weights, pictures)
+    # Each side rounds some ten thousand times on the way to a logit; the sums cancel to a tenth of their
+    # terms, hence the bound on the row rather than the number.
+    assert np.abs(got - right).max() <= 1e-13 * np.abs(right).max()
+    assert (got.argmax(1) == right.argmax(1)).all()
+    # A picture alone gives the bits it gives in the batch.
+    assert np.array_equal(our_network(weights, pictures[7:8]), got[7:8])

@@ -69,7 +69,9 @@ def test_cosine_similarity_and_margin(seed: int) -> None:
     rng = np.random.default_rng(seed)
     left, right = rng.standard_normal((17, 33)), rng.standard_normal((9, 33))
     got = metrics.cosine_similarity_matrix(left, right)
-    np.testing.assert_allclose(got, sklearn.pairwise.cosine_similarity(left, right), rtol=0, atol=40 * EPSILON)
+    np.testing.assert_allclose(
+        got, sklearn.pairwise.cosine_similarity(left, right), rtol=0, atol=40 * EPSILON
+    )
     a, b = left[0], left[1]
     labels = np.where(rng.integers(0, 2, 33), 1, -1)
     wanted = torch.nn.functional.margin_ranking_loss(
