@@ -1,6 +1,7 @@
 """deeplearning_core against mpmath at 60 digits, exact counting, SciPy, and the properties that define it."""
 
 import copy
+import doctest
 import itertools
 import math
 import pickle
@@ -674,3 +675,8 @@ def test_results_follow_the_data():
         assert function(array("d", x)) == array("d", as_list)
         with tensor.tensor([3], x) as value, function(value) as result:
             assert type(result) is tensor.TensorDouble and result.values == as_list
+
+
+def test_docstrings_run():
+    failed, attempted = doctest.testmod(core)
+    assert failed == 0 < attempted
