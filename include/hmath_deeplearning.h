@@ -923,8 +923,8 @@ HMATH_CALL hmath_quantized_tensor_get(const hmath_value *v, int32_t *scheme, int
 /* ================================================================ Metrics */
 
 /*
- * What a model got right, from labels and scores. Labels of classes lie in 0 ... classes - 1. Empty data is
- * EmptyInput everywhere; lists that belong together have one length (DimensionMismatch).
+ * What a model got right, from labels and scores. Labels of classes lie in 0 ... classes - 1. Empty
+ * data is EmptyInput everywhere; lists that belong together have one length (DimensionMismatch).
  */
 
 /**
@@ -938,7 +938,8 @@ HMATH_CALL hmath_neural_metrics_classification_metrics_create(
     const hmath_value *recall, const hmath_value *f1, hmath_value **out);
 
 /** The fields of a ClassificationMetrics: a Double, and three [Double]. */
-HMATH_CALL hmath_neural_metrics_accuracy(hmath_context *ctx, const hmath_value *metrics, hmath_value **out);
+HMATH_CALL hmath_neural_metrics_accuracy(hmath_context *ctx, const hmath_value *metrics,
+                                         hmath_value **out);
 HMATH_CALL hmath_neural_metrics_precision_by_class(hmath_context *ctx, const hmath_value *metrics,
                                                    hmath_value **out);
 HMATH_CALL hmath_neural_metrics_recall_by_class(hmath_context *ctx, const hmath_value *metrics,
@@ -955,99 +956,107 @@ HMATH_CALL hmath_neural_metrics_f1_by_class(hmath_context *ctx, const hmath_valu
  *         IndexOutOfBounds (a label)
  */
 HMATH_CALL hmath_neural_metrics_confusion_matrix(hmath_context *ctx, const hmath_value *classes,
-                                                 const hmath_value *truth, const hmath_value *prediction,
-                                                 hmath_value **out);
+                                                 const hmath_value *truth,
+                                                 const hmath_value *prediction, hmath_value **out);
 
 /**
- * Accuracy (the share of rows with prediction = truth) and by class precision = hits / predictions of it,
- * recall = hits / rows of it, F1 = 2 hits / (predictions + rows), their harmonic mean. A zero denominator
- * gives 0. Each is one quotient, correctly rounded.
+ * Accuracy (the share of rows with prediction = truth) and by class precision = hits / predictions
+ * of it, recall = hits / rows of it, F1 = 2 hits / (predictions + rows), their harmonic mean. A
+ * zero denominator gives 0. Each is one quotient, correctly rounded.
  * @param out  ClassificationMetrics
- * @return as for hmath_neural_metrics_confusion_matrix; memory grows with the classes, not with their pairs
+ * @return as for hmath_neural_metrics_confusion_matrix; memory grows with the classes, not with
+ *         their pairs
  */
-HMATH_CALL hmath_neural_metrics_classification_metrics(hmath_context *ctx, const hmath_value *classes,
+HMATH_CALL hmath_neural_metrics_classification_metrics(hmath_context *ctx,
+                                                       const hmath_value *classes,
                                                        const hmath_value *truth,
-                                                       const hmath_value *prediction, hmath_value **out);
+                                                       const hmath_value *prediction,
+                                                       hmath_value **out);
 
 /**
- * The share of rows whose true class is among the k classes with the highest scores; of equal scores the
- * smaller class index comes first.
+ * The share of rows whose true class is among the k classes with the highest scores; of equal
+ * scores the smaller class index comes first.
  * @param k       Int, 1 ... classes
  * @param truth   [Int], one label a row
  * @param scores  [[Double]], rows by classes
- * @return HMATH_CHECKED: DomainError (k < 1), DimensionMismatch (ragged scores, another number of rows,
- *         k > classes), EmptyInput (truth), IndexOutOfBounds (truth), NonFinite (scores)
+ * @return HMATH_CHECKED: DomainError (k < 1), DimensionMismatch (ragged scores, another number of
+ *         rows, k > classes), EmptyInput (truth), IndexOutOfBounds (truth), NonFinite (scores)
  */
 HMATH_CALL hmath_neural_metrics_top_k_accuracy(hmath_context *ctx, const hmath_value *k,
                                                const hmath_value *truth, const hmath_value *scores,
                                                hmath_value **out);
 
 /**
- * The area under the ROC curve: the share of pairs of a positive and a negative in which the positive has
- * the higher score, ties counting one half (Hanley and McNeil 1982). The count is exact, whatever n is;
- * the quotient is within 2 ulp. O(n) by radix sort.
+ * The area under the ROC curve: the share of pairs of a positive and a negative in which the
+ * positive has the higher score, ties counting one half (Hanley and McNeil 1982). The count is
+ * exact, whatever n is; the quotient is within 2 ulp. O(n) by radix sort.
  * @param truth   [Bool], or [Int] or [Double] of exactly 0 and 1
  * @param scores  [Double] of the same length, finite; only their order counts
- * @return HMATH_CHECKED: DimensionMismatch, EmptyInput (truth), NonFinite or DomainError (an element of
- *         truth), NonFinite (scores), DomainError (truth, without index: one class only)
+ * @return HMATH_CHECKED: DimensionMismatch, EmptyInput (truth), NonFinite or DomainError (an
+ *         element of truth), NonFinite (scores), DomainError (truth, without index: one class only)
  */
 HMATH_CALL hmath_neural_metrics_roc_auc(hmath_context *ctx, const hmath_value *truth,
                                         const hmath_value *scores, hmath_value **out);
 
 /**
- * The area under the precision-recall curve by trapezoids, from (recall 0, precision 1) over the points that
- * each group of equal scores adds, from the highest down. (Average precision, a sum of rectangles, is
- * another number.)
+ * The area under the precision-recall curve by trapezoids, from (recall 0, precision 1) over the
+ * points that each group of equal scores adds, from the highest down. (Average precision, a sum of
+ * rectangles, is another number.)
  * @return as for hmath_neural_metrics_roc_auc, but that only a positive is needed
  */
 HMATH_CALL hmath_neural_metrics_pr_auc(hmath_context *ctx, const hmath_value *truth,
                                        const hmath_value *scores, hmath_value **out);
 
 /**
- * The points behind the two areas, beyond the reference: a Tuple of three [Double], abscissae, ordinates and
- * thresholds (three rank-1 Tensors where scores is one). ROC: false positive rate and true positive rate from (0, 0) to (1, 1). Precision-recall: recall
- * and precision from (0, 1). Point i + 1 belongs to calling positive what scores at least thresholds[i], one
- * for each different score, descending; so there is one threshold fewer than points.
+ * The points behind the two areas, beyond the reference: a Tuple of three [Double], abscissae,
+ * ordinates and thresholds (three rank-1 Tensors where scores is one). ROC: false positive rate and
+ * true positive rate from (0, 0) to (1, 1). Precision-recall: recall and precision from (0, 1).
+ * Point i + 1 belongs to calling positive what scores at least thresholds[i], one for each
+ * different score, descending; so there is one threshold fewer than points.
  * @return as for the areas
  */
 HMATH_CALL hmath_neural_metrics_roc_curve(hmath_context *ctx, const hmath_value *truth,
                                           const hmath_value *scores, hmath_value **out);
 HMATH_CALL hmath_neural_metrics_precision_recall_curve(hmath_context *ctx, const hmath_value *truth,
-                                                       const hmath_value *scores, hmath_value **out);
+                                                       const hmath_value *scores,
+                                                       hmath_value **out);
 
 /**
- * exp(-mean x) of the log-probabilities x that a model gave the true tokens. Despite the parameter's name
- * these are the log-probabilities themselves, negative or 0.
+ * exp(-mean x) of the log-probabilities x that a model gave the true tokens. Despite the
+ * parameter's name these are the log-probabilities themselves, negative or 0.
  * @param negative_log_probabilities  [Double], at least one, finite, <= 0
- * @return HMATH_CHECKED: DimensionMismatch (a tensor of a rank other than 1), EmptyInput, NonFinite,
- *         DomainError (x > 0), Overflow (a mean below -709.78...)
+ * @return HMATH_CHECKED: DimensionMismatch (a tensor of a rank other than 1), EmptyInput,
+ *         NonFinite, DomainError (x > 0), Overflow (a mean below -709.78...)
  */
 HMATH_CALL hmath_neural_metrics_perplexity(hmath_context *ctx,
                                            const hmath_value *negative_log_probabilities,
                                            hmath_value **out);
 
 /**
- * Element (i, j) is the cosine of the angle between row i of left and row j of right, within [-1, 1]. Rows
- * are brought to length 1 first, at any magnitude, so nothing overflows or vanishes.
+ * Element (i, j) is the cosine of the angle between row i of left and row j of right, within [-1,
+ * 1]. Rows are brought to length 1 first, at any magnitude, so nothing overflows or vanishes.
  * @param left, right  Tensor [M, D] and [N, D], finite, with at least one element
  * @param out          Tensor [M, N]
- * @return HMATH_CHECKED: DimensionMismatch, EmptyInput, NonFinite, DomainError (a row of zeros; the index is
- *         that of its first element)
+ * @return HMATH_CHECKED: DimensionMismatch, EmptyInput, NonFinite, DomainError (a row of zeros; the
+ *         index is that of its first element)
  */
-HMATH_CALL hmath_neural_metrics_cosine_similarity_matrix(hmath_context *ctx, const hmath_value *left,
-                                                         const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_neural_metrics_cosine_similarity_matrix(hmath_context *ctx,
+                                                         const hmath_value *left,
+                                                         const hmath_value *right,
+                                                         hmath_value **out);
 
 /**
- * mean max(0, -y (l - r) + margin) over triples of left l, right r and label y: 1 where left should rank
- * higher, -1 where right should.
+ * mean max(0, -y (l - r) + margin) over triples of left l, right r and label y: 1 where left should
+ * rank higher, -1 where right should.
  * @param margin       Double, finite, >= 0
  * @param left, right  [Double], finite, of one length, at least 1
  * @param labels       [Int], each 1 or -1
- * @return HMATH_CHECKED: NonFinite or DomainError (margin), DimensionMismatch, EmptyInput (left), NonFinite,
- *         DomainError (labels), Overflow (the mean itself is no double)
+ * @return HMATH_CHECKED: NonFinite or DomainError (margin), DimensionMismatch, EmptyInput (left),
+ *         NonFinite, DomainError (labels), Overflow (the mean itself is no double)
  */
 HMATH_CALL hmath_neural_metrics_margin_ranking_loss(hmath_context *ctx, const hmath_value *margin,
-                                                    const hmath_value *left, const hmath_value *right,
+                                                    const hmath_value *left,
+                                                    const hmath_value *right,
                                                     const hmath_value *labels, hmath_value **out);
 
 /* ---------------------------------------------------------------- end of Metrics */

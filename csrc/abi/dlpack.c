@@ -43,7 +43,9 @@ static DLTensor describe(const hm_tensor *tensor, int64_t *shape, int64_t *strid
         .data = hm_tensor_elements(tensor),
         .device = {.device_type = DL_CPU},
         .ndim = tensor->shape.rank,
-        .dtype = {.code = DL_FLOAT, .bits = (uint8_t)(8 * hm_tensor_element_size(tensor)), .lanes = 1},
+        .dtype = {.code = DL_FLOAT,
+                  .bits = (uint8_t)(8 * hm_tensor_element_size(tensor)),
+                  .lanes = 1},
         .shape = shape,
         .strides = strides,
     };
@@ -163,8 +165,8 @@ static hm_status copy_strided(hm_context *ctx, const DLTensor *dl, const hm_shap
 }
 
 /*
- * A tensor over, or of a copy of, what is lent. *adopted tells which: an adopted one calls release(user)
- * in the end.
+ * A tensor over, or of a copy of, what is lent. *adopted tells which: an adopted one calls
+ * release(user) in the end.
  */
 static hm_status take(hm_context *ctx, const DLTensor *dl, void (*release)(void *), void *user,
                       bool *adopted, hm_tensor **out)
@@ -219,7 +221,8 @@ hmath_status hmath_tensor_from_dlpack_versioned(hmath_context *ctx,
     if (!managed)
         return hm_leave(ctx, hm_fail_argument(ctx, "managed", "is null"));
     if (managed->version.major != DLPACK_MAJOR)
-        return hm_leave(ctx, hm_fail_argument(ctx, "managed", "is of another major version of DLPack"));
+        return hm_leave(ctx,
+                        hm_fail_argument(ctx, "managed", "is of another major version of DLPack"));
     hm_tensor *tensor = NULL;
     bool adopted = false;
     st = take(ctx, &managed->dl_tensor, release_managed_versioned, managed, &adopted, &tensor);

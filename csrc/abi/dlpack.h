@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 enum { DLPACK_MAJOR = 1, DLPACK_MINOR = 0 };
-enum { DL_CPU = 1 };   /* DLDeviceType */
-enum { DL_FLOAT = 2 }; /* DLDataTypeCode */
+enum { DL_CPU = 1 };                                   /* DLDeviceType */
+enum { DL_FLOAT = 2 };                                 /* DLDataTypeCode */
 enum { DL_READ_ONLY = 1 << 0, DL_IS_COPIED = 1 << 1 }; /* flags */
 
 typedef struct DLDevice {

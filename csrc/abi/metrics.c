@@ -116,7 +116,8 @@ hmath_status hmath_neural_metrics_confusion_matrix(hmath_context *ctx, const hma
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_metrics_classification_metrics(hmath_context *ctx, const hmath_value *classes,
+hmath_status hmath_neural_metrics_classification_metrics(hmath_context *ctx,
+                                                         const hmath_value *classes,
                                                          const hmath_value *truth,
                                                          const hmath_value *prediction,
                                                          hmath_value **out)
@@ -136,8 +137,8 @@ hmath_status hmath_neural_metrics_classification_metrics(hmath_context *ctx, con
 }
 
 hmath_status hmath_neural_metrics_top_k_accuracy(hmath_context *ctx, const hmath_value *k,
-                                                 const hmath_value *truth, const hmath_value *scores,
-                                                 hmath_value **out)
+                                                 const hmath_value *truth,
+                                                 const hmath_value *scores, hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "metrics.top_k_accuracy", out);
     if (st != HMATH_OK)
@@ -193,8 +194,8 @@ typedef hm_status area_under(hm_context *ctx, const hm_truths *truth, const hm_d
 typedef hm_status curve_over(hm_context *ctx, const hm_truths *truth, const hm_doubles *scores,
                              hm_tuple **out);
 
-static hm_status area(hm_context *ctx, const char *operation, area_under *under, const hm_value *truth,
-                      const hm_value *scores, hm_value **out)
+static hm_status area(hm_context *ctx, const char *operation, area_under *under,
+                      const hm_value *truth, const hm_value *scores, hm_value **out)
 {
     hm_truths truths;
     hm_doubles numbers;
@@ -207,8 +208,8 @@ static hm_status area(hm_context *ctx, const char *operation, area_under *under,
     return hm_leave(ctx, st);
 }
 
-static hm_status curve(hm_context *ctx, const char *operation, curve_over *over, const hm_value *truth,
-                       const hm_value *scores, hm_value **out)
+static hm_status curve(hm_context *ctx, const char *operation, curve_over *over,
+                       const hm_value *truth, const hm_value *scores, hm_value **out)
 {
     hm_truths truths;
     hm_doubles numbers;
@@ -239,10 +240,13 @@ hmath_status hmath_neural_metrics_roc_curve(hmath_context *ctx, const hmath_valu
     return curve(ctx, "metrics.roc_curve", hm_roc_curve, truth, scores, out);
 }
 
-hmath_status hmath_neural_metrics_precision_recall_curve(hmath_context *ctx, const hmath_value *truth,
-                                                         const hmath_value *scores, hmath_value **out)
+hmath_status hmath_neural_metrics_precision_recall_curve(hmath_context *ctx,
+                                                         const hmath_value *truth,
+                                                         const hmath_value *scores,
+                                                         hmath_value **out)
 {
-    return curve(ctx, "metrics.precision_recall_curve", hm_precision_recall_curve, truth, scores, out);
+    return curve(ctx, "metrics.precision_recall_curve", hm_precision_recall_curve, truth, scores,
+                 out);
 }
 
 /* ------------------------------------------------- scores */
@@ -256,15 +260,17 @@ hmath_status hmath_neural_metrics_perplexity(hmath_context *ctx,
         return st;
     hm_doubles numbers;
     double result;
-    if ((st = hm_arg_doubles(ctx, "negative_log_probabilities", negative_log_probabilities, &numbers)) ==
-            HMATH_OK &&
+    if ((st = hm_arg_doubles(ctx, "negative_log_probabilities", negative_log_probabilities,
+                             &numbers)) == HMATH_OK &&
         (st = hm_perplexity(ctx, &numbers, &result)) == HMATH_OK)
         st = hm_double_create(ctx, result, out);
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_metrics_cosine_similarity_matrix(hmath_context *ctx, const hmath_value *left,
-                                                           const hmath_value *right, hmath_value **out)
+hmath_status hmath_neural_metrics_cosine_similarity_matrix(hmath_context *ctx,
+                                                           const hmath_value *left,
+                                                           const hmath_value *right,
+                                                           hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "metrics.cosine_similarity_matrix", out);
     if (st != HMATH_OK)
@@ -279,7 +285,8 @@ hmath_status hmath_neural_metrics_cosine_similarity_matrix(hmath_context *ctx, c
 }
 
 hmath_status hmath_neural_metrics_margin_ranking_loss(hmath_context *ctx, const hmath_value *margin,
-                                                      const hmath_value *left, const hmath_value *right,
+                                                      const hmath_value *left,
+                                                      const hmath_value *right,
                                                       const hmath_value *labels, hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "metrics.margin_ranking_loss", out);

@@ -8,8 +8,8 @@
 #include "tensor/convert.h"
 
 /* Enter, refuse a null array where numbers are needed, and read the shape. */
-static hm_status enter_making(hm_context *ctx, const char *operation, int32_t rank, const int64_t *shape,
-                              hm_value **out, hm_shape *found)
+static hm_status enter_making(hm_context *ctx, const char *operation, int32_t rank,
+                              const int64_t *shape, hm_value **out, hm_shape *found)
 {
     hm_status st = hm_edge_enter(ctx, operation, out);
     if (st != HMATH_OK)
@@ -67,15 +67,18 @@ hmath_status hmath_tensor_from_floats(hmath_context *ctx, int32_t rank, const in
     return publish(ctx, st, tensor, out);
 }
 
-static hm_status check_adopted(hm_context *ctx, const hm_shape *shape, const void *data, size_t element)
+static hm_status check_adopted(hm_context *ctx, const hm_shape *shape, const void *data,
+                               size_t element)
 {
     if (lacks(shape, data))
         return hm_fail_argument(ctx, "data", "is null");
-    return (uintptr_t)data % element == 0 ? HMATH_OK : hm_fail_argument(ctx, "data", "is misaligned");
+    return (uintptr_t)data % element == 0 ? HMATH_OK
+                                          : hm_fail_argument(ctx, "data", "is misaligned");
 }
 
-hmath_status hmath_tensor_adopt(hmath_context *ctx, int32_t rank, const int64_t *shape, double *data,
-                                void (*release)(void *), void *user, hmath_value **out)
+hmath_status hmath_tensor_adopt(hmath_context *ctx, int32_t rank, const int64_t *shape,
+                                double *data, void (*release)(void *), void *user,
+                                hmath_value **out)
 {
     hm_shape wanted;
     hm_tensor *tensor = NULL;
@@ -165,7 +168,8 @@ int32_t hmath_tensor_identical(const hmath_value *a, const hmath_value *b)
     return left && right ? hm_tensor_identical(left, right) : -1;
 }
 
-static hm_status element_at(hm_context *ctx, const hm_tensor *tensor, const int64_t *index, double *out)
+static hm_status element_at(hm_context *ctx, const hm_tensor *tensor, const int64_t *index,
+                            double *out)
 {
     int64_t place = 0;
     for (int32_t i = 0; i < tensor->shape.rank; i++) {
@@ -177,8 +181,8 @@ static hm_status element_at(hm_context *ctx, const hm_tensor *tensor, const int6
     return HMATH_OK;
 }
 
-hmath_status hmath_tensor_element(hmath_context *ctx, const hmath_value *input, const int64_t *index,
-                                  double *out)
+hmath_status hmath_tensor_element(hmath_context *ctx, const hmath_value *input,
+                                  const int64_t *index, double *out)
 {
     hm_status st = hm_enter(ctx, "tensor.element");
     if (st != HMATH_OK)
@@ -235,8 +239,8 @@ hmath_status hmath_tensor_reshape(hmath_context *ctx, const hmath_value *input, 
     return publish(ctx, st, result, out);
 }
 
-hmath_status hmath_tensor_transpose(hmath_context *ctx, const hmath_value *input, const int64_t *axes,
-                                    hmath_value **out)
+hmath_status hmath_tensor_transpose(hmath_context *ctx, const hmath_value *input,
+                                    const int64_t *axes, hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "tensor.transpose", out);
     if (st != HMATH_OK)
@@ -276,8 +280,9 @@ static hm_status check_tensors(hm_context *ctx, const hm_value *const *tensors, 
         return hm_fail_memory(ctx);
     const hm_tensor *first, *tensor;
     for (size_t i = 0; i < count; i++) {
-        hm_status st = i == 0 ? hm_arg_either_tensor(ctx, "tensors", tensors[i], &first)
-                              : hm_arg_object(ctx, "tensors", tensors[i], first->base.class->kind, &tensor);
+        hm_status st =
+            i == 0 ? hm_arg_either_tensor(ctx, "tensors", tensors[i], &first)
+                   : hm_arg_object(ctx, "tensors", tensors[i], first->base.class->kind, &tensor);
         if (st != HMATH_OK)
             return st;
     }

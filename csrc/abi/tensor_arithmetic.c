@@ -33,11 +33,11 @@ static hm_status binary(hm_context *ctx, const char *operation, binary_operation
 }
 
 /* The public name, how the operands go to the kernel, and the kernel. */
-#define HM_TENSOR_BINARY(name, operate, kernel)                                                    \
-    hmath_status hmath_tensor_##name(hmath_context *ctx, const hmath_value *left,                  \
-                                     const hmath_value *right, hmath_value **out)                  \
-    {                                                                                              \
-        return binary(ctx, "tensor." #name, operate, HM_BINARY_##kernel, left, right, out);        \
+#define HM_TENSOR_BINARY(name, operate, kernel) \
+    hmath_status hmath_tensor_##name(hmath_context *ctx, const hmath_value *left, \
+                                     const hmath_value *right, hmath_value **out) \
+    { \
+        return binary(ctx, "tensor." #name, operate, HM_BINARY_##kernel, left, right, out); \
     }
 HM_TENSOR_BINARY(add, hm_binary, add)
 HM_TENSOR_BINARY(subtract, hm_binary, subtract)
@@ -67,11 +67,11 @@ static hm_status unary(hm_context *ctx, const char *operation, int op, const hm_
     return publish(ctx, st, result, out);
 }
 
-#define HM_TENSOR_UNARY(name)                                                                      \
-    hmath_status hmath_tensor_##name(hmath_context *ctx, const hmath_value *input,                 \
-                                     hmath_value **out)                                            \
-    {                                                                                              \
-        return unary(ctx, "tensor." #name, HM_UNARY_##name, input, out);                           \
+#define HM_TENSOR_UNARY(name) \
+    hmath_status hmath_tensor_##name(hmath_context *ctx, const hmath_value *input, \
+                                     hmath_value **out) \
+    { \
+        return unary(ctx, "tensor." #name, HM_UNARY_##name, input, out); \
     }
 HM_TENSOR_UNARY(negate)
 HM_TENSOR_UNARY(absolute)
@@ -96,8 +96,8 @@ HM_TENSOR_UNARY(erfc)
 
 /* ------------------------------------------------- matrix products */
 
-hmath_status hmath_tensor_matmul(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
-                                 hmath_value **out)
+hmath_status hmath_tensor_matmul(hmath_context *ctx, const hmath_value *left,
+                                 const hmath_value *right, hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "tensor.matmul", out);
     if (st != HMATH_OK)
@@ -130,12 +130,12 @@ static hm_status reduction(hm_context *ctx, const char *operation, hm_along_kind
     return publish(ctx, st, result, out);
 }
 
-#define HM_TENSOR_REDUCTION(name, kind)                                                            \
-    hmath_status hmath_tensor_##name(hmath_context *ctx, const hmath_value *input,                 \
-                                     int32_t axis_count, const int64_t *axes, int keep,            \
-                                     hmath_value **out)                                            \
-    {                                                                                              \
-        return reduction(ctx, "tensor." #name, kind, input, axis_count, axes, keep, out);          \
+#define HM_TENSOR_REDUCTION(name, kind) \
+    hmath_status hmath_tensor_##name(hmath_context *ctx, const hmath_value *input, \
+                                     int32_t axis_count, const int64_t *axes, int keep, \
+                                     hmath_value **out) \
+    { \
+        return reduction(ctx, "tensor." #name, kind, input, axis_count, axes, keep, out); \
     }
 HM_TENSOR_REDUCTION(sum, HM_ALONG_SUM)
 HM_TENSOR_REDUCTION(mean, HM_ALONG_MEAN)
@@ -160,7 +160,8 @@ hmath_status hmath_tensor_var_mean(hmath_context *ctx, const hmath_value *input,
     if ((st = hm_arg_tensor(ctx, "input", input, &x)) == HMATH_OK &&
         (st = hm_var_mean(ctx, x, axis_count, axes, correction, keep != 0, &variance, &mean)) ==
             HMATH_OK &&
-        (st = hm_tuple_take(ctx, (hm_value *[]){&variance->base, &mean->base}, 2, &both)) == HMATH_OK) {
+        (st = hm_tuple_take(ctx, (hm_value *[]){&variance->base, &mean->base}, 2, &both)) ==
+            HMATH_OK) {
         *out = &both->base;
         return hm_leave(ctx, HMATH_OK);
     }

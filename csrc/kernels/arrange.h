@@ -6,8 +6,8 @@
 
 typedef struct hm_arrange_kernels {
     /*
-     * to[r * to_row + c] = from[c * from_column + r] for r < rows, c < columns, whatever the bits are.
-     * `to` overlaps nothing; both need the alignment of a double; either count may be 0.
+     * to[r * to_row + c] = from[c * from_column + r] for r < rows, c < columns, whatever the bits
+     * are. `to` overlaps nothing; both need the alignment of a double; either count may be 0.
      */
     void (*transpose)(int64_t rows, int64_t columns, const double *from, int64_t from_column,
                       double *to, int64_t to_row);

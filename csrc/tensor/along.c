@@ -56,8 +56,8 @@ hm_along hm_along_plan(const hm_shape *input, uint32_t axes, bool keep)
 
 /* ------------------------------------------------- boxes */
 
-static void run_box(const hm_context *ctx, const hm_along *plan, hm_along_kind kind, const double *input,
-                    double *out)
+static void run_box(const hm_context *ctx, const hm_along *plan, hm_along_kind kind,
+                    const double *input, double *out)
 {
     const int64_t outer = plan->outer, extent = plan->extent, inner = plan->inner;
     switch (kind) {
@@ -151,8 +151,8 @@ static const hm_reduction scattered_maximum = {scattered_block, join_maxima};
 static const hm_reduction scattered_minimum = {scattered_block, join_minima};
 
 /*
- * A sum whose partial sums left the range of a double is taken again near 1, as tensor/reduce.h does: its
- * exact value may be a double, or the mean.
+ * A sum whose partial sums left the range of a double is taken again near 1, as tensor/reduce.h
+ * does: its exact value may be a double, or the mean.
  */
 static double scattered_mean(scattered *s, int64_t extent, double divisor)
 {
@@ -208,13 +208,14 @@ enum { ELEMENTS_A_CHUNK = 1 << 14, MOST_CHUNKS = 64 };
 static void run_scattered(const hm_context *ctx, const hm_along *plan, hm_along_kind kind,
                           const double *input, double *out)
 {
-    job j = {.kernels = hm_context_kernels(ctx), .plan = plan, .kind = kind, .input = input, .out = out};
+    job j = {
+        .kernels = hm_context_kernels(ctx), .plan = plan, .kind = kind, .input = input, .out = out};
     j.chunks = hm_chunks(plan->results, ELEMENTS_A_CHUNK / (plan->extent + 1) + 1, MOST_CHUNKS);
     hm_parallel_for(ctx, j.chunks, run_scattered_chunk, &j);
 }
 
-void hm_along_run(const hm_context *ctx, const hm_along *plan, hm_along_kind kind, const double *input,
-                  double *out)
+void hm_along_run(const hm_context *ctx, const hm_along *plan, hm_along_kind kind,
+                  const double *input, double *out)
 {
     if (plan->is_box)
         run_box(ctx, plan, kind, input, out);

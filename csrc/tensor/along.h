@@ -1,7 +1,8 @@
 /*
- * Reductions over a set of axes. A set that is one run of neighbours is the middle axis of an (outer,
- * extent, inner) box, which tensor/reduce.h does; of any other set the elements of one result are
- * gathered block by block. Either way they come in row-major order, and the bits depend on them alone.
+ * Reductions over a set of axes. A set that is one run of neighbours is the middle axis of an
+ * (outer, extent, inner) box, which tensor/reduce.h does; of any other set the elements of one
+ * result are gathered block by block. Either way they come in row-major order, and the bits depend
+ * on them alone.
  */
 #ifndef HM_ALONG_H
 #define HM_ALONG_H
@@ -28,7 +29,7 @@ typedef struct hm_along {
     hm_shape result;
     int64_t results, extent; /* how many results, and elements to each */
     bool is_box;
-    int64_t outer, inner; /* of a box */
+    int64_t outer, inner;   /* of a box */
     hm_loops kept, reduced; /* of any other set; neighbouring axes are merged */
 } hm_along;
 
@@ -36,11 +37,11 @@ typedef struct hm_along {
 hm_along hm_along_plan(const hm_shape *input, uint32_t axes, bool keep);
 
 /*
- * out: `results` numbers, row-major. One that is not finite means that an element is not, or that the
- * exact sum is no double. Means, maxima and minima need extent >= 1 where there are results.
+ * out: `results` numbers, row-major. One that is not finite means that an element is not, or that
+ * the exact sum is no double. Means, maxima and minima need extent >= 1 where there are results.
  */
-void hm_along_run(const hm_context *ctx, const hm_along *plan, hm_along_kind kind, const double *input,
-                  double *out);
+void hm_along_run(const hm_context *ctx, const hm_along *plan, hm_along_kind kind,
+                  const double *input, double *out);
 
 /* The checked operation; `count` and `axes` as in hmath_tensor.h. */
 hm_status hm_reduce_axes(hm_context *ctx, hm_along_kind kind, const hm_tensor *input, int32_t count,

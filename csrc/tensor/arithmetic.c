@@ -31,7 +31,10 @@ static void run_chunk(void *task, int64_t chunk)
 
 bool hm_unary_run(const hm_context *ctx, int op, const double *input, int64_t n, double *out)
 {
-    job j = {.kernel = hm_context_kernels(ctx)->elementwise->unary[op], .input = input, .out = out, .n = n,
+    job j = {.kernel = hm_context_kernels(ctx)->elementwise->unary[op],
+             .input = input,
+             .out = out,
+             .n = n,
              .chunks = hm_chunks(n, ELEMENTS_A_CHUNK, MOST_CHUNKS)};
     hm_parallel_for(ctx, j.chunks, run_chunk, &j);
     return !j.spoiled;
@@ -122,7 +125,8 @@ static hm_status binary(hm_context *ctx, int op, const hm_tensor *left, const hm
         return st;
     const hm_broadcast plan = hm_broadcast_plan(&first->shape, &second->shape, &shape);
     hm_binary_kernel *kernel = hm_context_kernels(ctx)->elementwise->binary[op];
-    const bool finite = hm_broadcast_run(ctx, &plan, kernel, first->data, second->data, result->data);
+    const bool finite =
+        hm_broadcast_run(ctx, &plan, kernel, first->data, second->data, result->data);
     if (!finite || plan.size == 0) /* of an empty result the kernel saw nothing */
         st = check_operands(ctx, left, right);
     if (st == HMATH_OK && !finite)

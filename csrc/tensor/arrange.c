@@ -64,7 +64,10 @@ hm_move hm_move_unslice(const hm_move *slice)
     return move;
 }
 
-/* A new tensor of the input's kind, filled by a move. What is known of the input's elements stays known. */
+/*
+ * A new tensor of the input's kind, filled by a move. What is known of the input's elements stays
+ * known.
+ */
 static hm_status moved(hm_context *ctx, const hm_tensor *input, const hm_shape *shape,
                        const hm_move *move, hm_tensor **out)
 {
@@ -111,7 +114,8 @@ static hm_status permutation(hm_context *ctx, const int64_t *axes, int32_t rank,
     return HMATH_OK;
 }
 
-hm_status hm_transpose(hm_context *ctx, const hm_tensor *input, const int64_t *axes, hm_tensor **out)
+hm_status hm_transpose(hm_context *ctx, const hm_tensor *input, const int64_t *axes,
+                       hm_tensor **out)
 {
     int32_t order[HM_MAX_RANK];
     hm_status st = permutation(ctx, axes, input->shape.rank, order);
@@ -123,8 +127,8 @@ hm_status hm_transpose(hm_context *ctx, const hm_tensor *input, const int64_t *a
     return moved(ctx, input, &shape, &move, out);
 }
 
-hm_status hm_broadcast_to(hm_context *ctx, const hm_tensor *input, int32_t rank, const int64_t *shape,
-                          hm_tensor **out)
+hm_status hm_broadcast_to(hm_context *ctx, const hm_tensor *input, int32_t rank,
+                          const int64_t *shape, hm_tensor **out)
 {
     hm_shape wanted;
     hm_status st = hm_shape_from_extents(ctx, "shape", rank, shape, &wanted);
@@ -179,8 +183,8 @@ hm_status hm_slicing_create(hm_context *ctx, const hm_shape *input, const int64_
     for (int32_t i = 0; i < rank; i++) {
         slicing.start[i] = start ? start[i] : 0;
         slicing.step[i] = step ? step[i] : 1;
-        if ((st = check_place(ctx, "start", i, slicing.start[i], input->extent[i], slicing.step[i])) !=
-            HMATH_OK)
+        if ((st = check_place(ctx, "start", i, slicing.start[i], input->extent[i],
+                              slicing.step[i])) != HMATH_OK)
             return st;
     }
     for (int32_t i = 0; i < rank; i++) {
@@ -193,8 +197,8 @@ hm_status hm_slicing_create(hm_context *ctx, const hm_shape *input, const int64_
     return HMATH_OK;
 }
 
-hm_status hm_slice(hm_context *ctx, const hm_tensor *input, const int64_t *start, const int64_t *stop,
-                   const int64_t *step, hm_tensor **out)
+hm_status hm_slice(hm_context *ctx, const hm_tensor *input, const int64_t *start,
+                   const int64_t *stop, const int64_t *step, hm_tensor **out)
 {
     hm_slicing slicing;
     hm_status st = hm_slicing_create(ctx, &input->shape, start, stop, step, &slicing);
@@ -208,10 +212,12 @@ hm_status hm_slice(hm_context *ctx, const hm_tensor *input, const int64_t *start
 
 static hm_status check_axis(hm_context *ctx, int64_t axis, int64_t bound)
 {
-    return axis >= 0 && axis < bound ? HMATH_OK : hm_fail_index(ctx, "axis", HM_SCALAR, axis, bound);
+    return axis >= 0 && axis < bound ? HMATH_OK
+                                     : hm_fail_index(ctx, "axis", HM_SCALAR, axis, bound);
 }
 
-hm_status hm_concatenate_shape(hm_context *ctx, int64_t axis, const hm_shape *next, hm_shape *joined)
+hm_status hm_concatenate_shape(hm_context *ctx, int64_t axis, const hm_shape *next,
+                               hm_shape *joined)
 {
     hm_shape aligned = *next;
     if (next->rank == joined->rank)
@@ -273,8 +279,8 @@ static hm_status join(hm_context *ctx, const hm_value *const *tensors, int64_t c
     return HMATH_OK;
 }
 
-hm_status hm_concatenate(hm_context *ctx, const hm_value *const *tensors, int64_t count, int64_t axis,
-                         hm_tensor **out)
+hm_status hm_concatenate(hm_context *ctx, const hm_value *const *tensors, int64_t count,
+                         int64_t axis, hm_tensor **out)
 {
     if (count == 0)
         return hm_fail_empty(ctx, "tensors");

@@ -8,7 +8,8 @@
 /* ------------------------------------------------- plans */
 
 /* The stride of each axis of `result` in one operand. */
-static void operand_strides(const hm_shape *operand, const hm_shape *result, int64_t stride[HM_MAX_RANK])
+static void operand_strides(const hm_shape *operand, const hm_shape *result,
+                            int64_t stride[HM_MAX_RANK])
 {
     int64_t own[HM_MAX_RANK];
     hm_shape_strides(operand, own);
@@ -93,10 +94,7 @@ static void move_on(const hm_broadcast *plan, cursor *c, int64_t n)
     move_along(plan, c, plan->axes - 1, n);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Long innermost runs go to the kernel one by one. */
 static bool run_by_run(const hm_broadcast *plan, hm_binary_kernel *kernel, const double *left,
@@ -108,7 +106,8 @@ static bool run_by_run(const hm_broadcast *plan, hm_binary_kernel *kernel, const
     cursor c = cursor_at(plan, first);
     for (int64_t done = 0; done < n;) {
         const int64_t run = least(plan->extent[inner] - c.position[inner], n - done);
-        finite &= kernel((size_t)run, left + c.left, left_step, right + c.right, right_step, out + done);
+        finite &=
+            kernel((size_t)run, left + c.left, left_step, right + c.right, right_step, out + done);
         move_on(plan, &c, run);
         done += run;
     }
@@ -116,9 +115,9 @@ static bool run_by_run(const hm_broadcast *plan, hm_binary_kernel *kernel, const
 }
 
 /*
- * Short runs, such as the three columns of (1000, 3) + (3,), are not worth a call each. An operand that
- * is not simply contiguous is spread out, a tile at a time, into a buffer in the first cache, and the
- * kernel gets whole tiles.
+ * Short runs, such as the three columns of (1000, 3) + (3,), are not worth a call each. An operand
+ * that is not simply contiguous is spread out, a tile at a time, into a buffer in the first cache,
+ * and the kernel gets whole tiles.
  */
 enum { TILE = 768, SHORT_RUN = 48 };
 
@@ -146,11 +145,13 @@ static spread spread_of(const hm_broadcast *plan, const int64_t *stride, int64_t
     return PERIODIC;
 }
 
-/* `rows` runs of `columns` elements each. Behind a tile is room for a run that is written too wide. */
+/*
+ * `rows` runs of `columns` elements each. Behind a tile is room for a run that is written too wide.
+ */
 enum { WIDE = 8 };
 
-static void gather_rows(const double *from, int64_t row, int64_t step, int64_t rows, int64_t columns,
-                        double *tile)
+static void gather_rows(const double *from, int64_t row, int64_t step, int64_t rows,
+                        int64_t columns, double *tile)
 {
     if (step == 0 && columns <= WIDE) {
         for (int64_t r = 0; r < rows; r++, tile += columns)
@@ -164,8 +165,8 @@ static void gather_rows(const double *from, int64_t row, int64_t step, int64_t r
 }
 
 /* Whole rows of the two innermost axes at a time; what is left of a row at either end alone. */
-static void gather(const hm_broadcast *plan, const int64_t *stride, const double *operand, int64_t first,
-                   int64_t n, double *tile)
+static void gather(const hm_broadcast *plan, const int64_t *stride, const double *operand,
+                   int64_t first, int64_t n, double *tile)
 {
     const int32_t inner = plan->axes - 1, outer = inner - 1;
     const int64_t columns = plan->extent[inner];
@@ -173,9 +174,10 @@ static void gather(const hm_broadcast *plan, const int64_t *stride, const double
     cursor c = cursor_at(plan, first);
     for (int64_t done = 0; done < n;) {
         const double *from = operand + (is_left ? c.left : c.right);
-        const int64_t rows = c.position[inner] == 0 && outer >= 0
-                                 ? least(plan->extent[outer] - c.position[outer], (n - done) / columns)
-                                 : 0;
+        const int64_t rows =
+            c.position[inner] == 0 && outer >= 0
+                ? least(plan->extent[outer] - c.position[outer], (n - done) / columns)
+                : 0;
         if (rows > 0) {
             gather_rows(from, stride[outer], stride[inner], rows, columns, tile + done);
             move_along(plan, &c, outer, rows);
@@ -196,8 +198,8 @@ typedef struct side {
     double tile[TILE + WIDE];
 } side;
 
-static void open_side(side *s, const hm_broadcast *plan, const int64_t *stride, const double *operand,
-                      int64_t *period)
+static void open_side(side *s, const hm_broadcast *plan, const int64_t *stride,
+                      const double *operand, int64_t *period)
 {
     s->stride = stride;
     s->operand = operand;
@@ -271,14 +273,19 @@ static void run_chunk(void *task, int64_t chunk)
     const int64_t lines = (j->plan->size + LINE - 1) / LINE;
     const int64_t first = LINE * hm_split(lines, j->chunks, chunk);
     const int64_t last = least(LINE * hm_split(lines, j->chunks, chunk + 1), j->plan->size);
-    if (!hm_broadcast_range(j->plan, j->kernel, j->left, j->right, first, last - first, j->out + first))
+    if (!hm_broadcast_range(j->plan, j->kernel, j->left, j->right, first, last - first,
+                            j->out + first))
         atomic_store_explicit(&j->spoiled, true, memory_order_relaxed);
 }
 
 bool hm_broadcast_run(const hm_context *ctx, const hm_broadcast *plan, hm_binary_kernel *kernel,
                       const double *left, const double *right, double *out)
 {
-    job j = {.plan = plan, .kernel = kernel, .left = left, .right = right, .out = out,
+    job j = {.plan = plan,
+             .kernel = kernel,
+             .left = left,
+             .right = right,
+             .out = out,
              .chunks = hm_chunks(plan->size, ELEMENTS_A_CHUNK, MOST_CHUNKS)};
     hm_parallel_for(ctx, j.chunks, run_chunk, &j);
     return !j.spoiled;

@@ -9,7 +9,9 @@
 #include "runtime/status.h"
 #include "tensor/shape.h"
 
-/* Strides are in elements, 0 where the operand is repeated. No axis of extent 1 but where all are. */
+/*
+ * Strides are in elements, 0 where the operand is repeated. No axis of extent 1 but where all are.
+ */
 typedef struct hm_broadcast {
     int32_t axes; /* the innermost is the last; none where the result is one element */
     int64_t extent[HM_MAX_RANK], left[HM_MAX_RANK], right[HM_MAX_RANK];

@@ -51,7 +51,9 @@ hm_status hm_promote(hm_context *ctx, const hm_tensor *input, hm_tensor **out)
     hm_status st = hm_tensor_create(ctx, &input->shape, &result);
     if (st != HMATH_OK)
         return st;
-    job j = {.from = input, .to = result, .chunks = hm_chunks(input->size, ELEMENTS_A_CHUNK, MOST_CHUNKS)};
+    job j = {.from = input,
+             .to = result,
+             .chunks = hm_chunks(input->size, ELEMENTS_A_CHUNK, MOST_CHUNKS)};
     hm_parallel_for(ctx, j.chunks, promote_chunk, &j);
     *out = result;
     return HMATH_OK;
@@ -63,7 +65,9 @@ hm_status hm_demote(hm_context *ctx, const hm_tensor *input, hm_tensor **out)
     hm_status st = hm_tensor_float_create(ctx, &input->shape, &result);
     if (st != HMATH_OK)
         return st;
-    job j = {.from = input, .to = result, .chunks = hm_chunks(input->size, ELEMENTS_A_CHUNK, MOST_CHUNKS)};
+    job j = {.from = input,
+             .to = result,
+             .chunks = hm_chunks(input->size, ELEMENTS_A_CHUNK, MOST_CHUNKS)};
     hm_parallel_for(ctx, j.chunks, demote_chunk, &j);
     if (j.spoiled) {
         hm_release(result);

@@ -120,7 +120,8 @@ hm_status hm_matmul(hm_context *ctx, const hm_tensor *left, const hm_tensor *rig
         return st;
     if ((st = hm_tensor_create(ctx, &plan.result, &result)) != HMATH_OK)
         return st;
-    if ((st = hm_matmul_run(ctx, &plan, left->data, right->data, result->data, &finite)) != HMATH_OK)
+    if ((st = hm_matmul_run(ctx, &plan, left->data, right->data, result->data, &finite)) !=
+        HMATH_OK)
         goto done;
     if (result->size == 0) { /* nothing was read */
         if ((st = hm_check_tensor_finite(ctx, "left", left)) != HMATH_OK ||

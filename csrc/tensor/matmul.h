@@ -1,4 +1,7 @@
-/* Matrix products of tensors: which products of matrices they come to (tensor/contract.h does those). */
+/*
+ * Matrix products of tensors: which products of matrices they come to (tensor/contract.h does
+ * those).
+ */
 #ifndef HM_MATMUL_H
 #define HM_MATMUL_H
 
@@ -22,6 +25,7 @@ hm_status hm_matmul_run(hm_context *ctx, const hm_matmul_plan *plan, const doubl
                         const double *right, double *out, bool *finite);
 
 /* The checked operation. */
-hm_status hm_matmul(hm_context *ctx, const hm_tensor *left, const hm_tensor *right, hm_tensor **out);
+hm_status hm_matmul(hm_context *ctx, const hm_tensor *left, const hm_tensor *right,
+                    hm_tensor **out);
 
 #endif

@@ -45,7 +45,9 @@ static void sort_axes(hm_move *m)
     *m = sorted;
 }
 
-/* Neighbouring axes are one where the inner one's end is the outer one's next step, on both sides. */
+/*
+ * Neighbouring axes are one where the inner one's end is the outer one's next step, on both sides.
+ */
 static void merge_axes(hm_move *m)
 {
     int32_t kept = 0;
@@ -72,13 +74,14 @@ typedef struct grid {
 enum { TILE = 16, SHORT_RUN = 16 };
 
 /* Each size of element has its own copy of this, in which memcpy is one instruction. */
-static inline __attribute__((always_inline)) void copy_grid(const grid *g, size_t size, const char *from,
-                                                            char *to)
+static inline __attribute__((always_inline)) void copy_grid(const grid *g, size_t size,
+                                                            const char *from, char *to)
 {
     const int64_t step = (int64_t)size;
     if (g->from_column == 1 && g->to_column == 1 && g->columns >= SHORT_RUN) {
         for (int64_t r = 0; r < g->rows; r++)
-            memcpy(to + r * g->to_row * step, from + r * g->from_row * step, (size_t)g->columns * size);
+            memcpy(to + r * g->to_row * step, from + r * g->from_row * step,
+                   (size_t)g->columns * size);
         return;
     }
     /* tiles, so that neither side is read or written in strides over more than the first cache */
@@ -120,14 +123,14 @@ typedef struct job {
     size_t element_size;
     const void *from;
     void *to;
-    hm_move move; /* the whole box, in simplest form */
+    hm_move move;  /* the whole box, in simplest form */
     int32_t split; /* the axis that is cut into chunks */
     int64_t chunks;
 } job;
 
 /*
- * The innermost axis makes the columns. The rows are the axis that runs along `from` where the columns do
- * not, since then the grid is a transposed matrix; else the next axis out.
+ * The innermost axis makes the columns. The rows are the axis that runs along `from` where the
+ * columns do not, since then the grid is a transposed matrix; else the next axis out.
  */
 static int32_t row_axis(const hm_move *m)
 {
@@ -195,7 +198,10 @@ enum {
 void hm_move_run(const hm_context *ctx, const hm_move *move, size_t element_size, const void *from,
                  void *to)
 {
-    job j = {.kernels = hm_context_kernels(ctx), .element_size = element_size, .from = from, .to = to,
+    job j = {.kernels = hm_context_kernels(ctx),
+             .element_size = element_size,
+             .from = from,
+             .to = to,
              .move = *move};
     int64_t size = 1;
     for (int32_t i = 0; i < move->axes; i++)

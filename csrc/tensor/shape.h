@@ -17,8 +17,8 @@ typedef struct hm_shape {
 bool hm_shape_equal(const hm_shape *a, const hm_shape *b);
 
 /*
- * The number of elements; false where it, or the size of the data, does not fit. Extents of 0 count as 1
- * in that: the spans of a shape that passed, and sums of them, never overflow, empty or not.
+ * The number of elements; false where it, or the size of the data, does not fit. Extents of 0 count
+ * as 1 in that: the spans of a shape that passed, and sums of them, never overflow, empty or not.
  */
 bool hm_shape_size(const hm_shape *shape, int64_t *size);
 
@@ -33,8 +33,8 @@ hm_status hm_shape_from_extents(hm_context *ctx, const char *argument, int64_t r
                                 const int64_t *extents, hm_shape *out);
 
 /*
- * The shape that two shapes broadcast to: aligned at their last axes, extents are equal or one is 1.
- * DimensionMismatch names `argument`, whose shape is b, and both shapes.
+ * The shape that two shapes broadcast to: aligned at their last axes, extents are equal or one is
+ * 1. DimensionMismatch names `argument`, whose shape is b, and both shapes.
  */
 hm_status hm_shape_broadcast(hm_context *ctx, const char *argument, const hm_shape *a,
                              const hm_shape *b, hm_shape *out);
@@ -46,8 +46,8 @@ bool hm_shape_broadcasts_to(const hm_shape *from, const hm_shape *to);
 void hm_shape_strides(const hm_shape *shape, int64_t stride[HM_MAX_RANK]);
 
 /*
- * A set of axes as bits 1 << axis. IndexOutOfBounds: an axis that is none; DomainError: one that stands
- * there twice. `count` HMATH_ALL_AXES means all.
+ * A set of axes as bits 1 << axis. IndexOutOfBounds: an axis that is none; DomainError: one that
+ * stands there twice. `count` HMATH_ALL_AXES means all.
  */
 hm_status hm_axis_set(hm_context *ctx, const char *argument, int32_t rank, int32_t count,
                       const int64_t *axes, uint32_t *out);

@@ -95,7 +95,8 @@ static hm_status adopt(hm_context *ctx, const hm_class *class, const hm_shape *s
     hm_status st = create_header(ctx, class, shape, &tensor);
     if (st != HMATH_OK)
         return st;
-    if ((st = hm_buffer_adopt(ctx, data ? data : &nothing, release, user, &tensor->buffer)) != HMATH_OK) {
+    if ((st = hm_buffer_adopt(ctx, data ? data : &nothing, release, user, &tensor->buffer)) !=
+        HMATH_OK) {
         hm_release(tensor);
         return st;
     }
@@ -166,10 +167,7 @@ const hm_tensor *hm_tensor_either_from_value(const hm_value *v)
     return tensor ? tensor : hm_tensor_float_from_value(v);
 }
 
-static bool is_double(const hm_tensor *tensor)
-{
-    return tensor->base.class == &double_class;
-}
+static bool is_double(const hm_tensor *tensor) { return tensor->base.class == &double_class; }
 
 void *hm_tensor_elements(const hm_tensor *tensor)
 {

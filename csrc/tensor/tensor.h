@@ -1,6 +1,6 @@
 /*
- * Tensors: row-major and contiguous, always; immutable once published; 64-byte aligned unless adopted.
- * Tensors that show the same elements under another shape share one buffer.
+ * Tensors: row-major and contiguous, always; immutable once published; 64-byte aligned unless
+ * adopted. Tensors that show the same elements under another shape share one buffer.
  */
 #ifndef HM_TENSOR_H
 #define HM_TENSOR_H
@@ -13,7 +13,7 @@ typedef struct hm_tensor {
     hm_value base;
     hm_shape shape;
     int64_t size;
-    double *data; /* Tensor Double; written by the one owner before it is published */
+    double *data;  /* Tensor Double; written by the one owner before it is published */
     float *floats; /* Tensor Float; one of the two is NULL */
     hm_buffer *buffer;
     atomic_bool known_finite; /* every element was found finite; false: nobody knows */
@@ -30,8 +30,8 @@ hm_status hm_tensor_like(hm_context *ctx, const hm_tensor *tensor, hm_tensor **o
 hm_status hm_tensor_zeros(hm_context *ctx, const hm_shape *shape, hm_tensor **out);
 
 /*
- * The caller's memory; see hm_buffer_adopt. On failure `release` is not called. data may be NULL where
- * the shape has no elements; it is replaced by a pointer that is not.
+ * The caller's memory; see hm_buffer_adopt. On failure `release` is not called. data may be NULL
+ * where the shape has no elements; it is replaced by a pointer that is not.
  */
 hm_status hm_tensor_adopt(hm_context *ctx, const hm_shape *shape, double *data,
                           void (*release)(void *), void *user, hm_tensor **out);
@@ -62,7 +62,9 @@ hm_status hm_tensor_of_kind(hm_context *ctx, const hm_tensor *kind, const hm_sha
 /* The same kind, shape and elements, bit for bit? */
 bool hm_tensor_identical(const hm_tensor *a, const hm_tensor *b);
 
-/* Remember that every element is finite, or recall it. No change to the value: readers race freely. */
+/*
+ * Remember that every element is finite, or recall it. No change to the value: readers race freely.
+ */
 void hm_tensor_remember_finite(const hm_tensor *tensor);
 bool hm_tensor_known_finite(const hm_tensor *tensor);
 

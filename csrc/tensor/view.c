@@ -8,7 +8,8 @@
 #include "runtime/context.h"
 #include "runtime/pool.h"
 
-static hm_status fail_rank(hm_context *ctx, const char *argument, const char *expected, int32_t rank)
+static hm_status fail_rank(hm_context *ctx, const char *argument, const char *expected,
+                           int32_t rank)
 {
     char actual[32];
     snprintf(actual, sizeof actual, "rank %d", rank);
@@ -150,8 +151,8 @@ hm_status hm_list_of_doubles(hm_context *ctx, const hm_doubles *view, hm_list **
     return hm_list_copy(ctx, HM_ELEMENT_DOUBLE, view->data, view->length, out);
 }
 
-hm_status hm_rows_result_like(hm_context *ctx, const hm_value *source, int64_t rows, int64_t columns,
-                              hm_value **result, double **data)
+hm_status hm_rows_result_like(hm_context *ctx, const hm_value *source, int64_t rows,
+                              int64_t columns, hm_value **result, double **data)
 {
     hm_tensor *tensor = NULL;
     hm_list *list = NULL;

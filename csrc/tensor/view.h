@@ -1,7 +1,7 @@
 /*
  * What an operation sees of a [Double], [[Double]], [Int], [Bool] or [[Bool]] argument, whichever
- * container it came in, and the checks that go with it. `source` is the argument itself: the result's
- * container follows it.
+ * container it came in, and the checks that go with it. `source` is the argument itself: the
+ * result's container follows it.
  */
 #ifndef HM_VIEW_H
 #define HM_VIEW_H
@@ -68,20 +68,20 @@ hm_status hm_check_rows_finite(hm_context *ctx, const char *argument, const hm_d
 hm_status hm_check_scalar_finite(hm_context *ctx, const char *argument, double x);
 
 /*
- * An uninitialised result in the container of `source`: a flat list of n for a list, a tensor of the
- * source's shape for a tensor (then n is its size).
+ * An uninitialised result in the container of `source`: a flat list of n for a list, a tensor of
+ * the source's shape for a tensor (then n is its size).
  */
 hm_status hm_result_like(hm_context *ctx, const hm_value *source, int64_t n, hm_value **result,
                          double **data);
 
 /*
- * The numbers of a view as a list of their own. A list that stands alone is immutable and serves as its
- * own copy; a row of a block would keep the whole block alive.
+ * The numbers of a view as a list of their own. A list that stands alone is immutable and serves as
+ * its own copy; a row of a block would keep the whole block alive.
  */
 hm_status hm_list_of_doubles(hm_context *ctx, const hm_doubles *view, hm_list **out);
 
 /* hm_result_like for rows. */
-hm_status hm_rows_result_like(hm_context *ctx, const hm_value *source, int64_t rows, int64_t columns,
-                              hm_value **result, double **data);
+hm_status hm_rows_result_like(hm_context *ctx, const hm_value *source, int64_t rows,
+                              int64_t columns, hm_value **result, double **data);
 
 #endif

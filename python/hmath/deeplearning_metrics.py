@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from ._call import call, call_double
-from ._convert import double, double_rows, doubles, integer, integers, labels as binary_labels, tensor
+from ._convert import double, double_rows, doubles, integer, integers, tensor
+from ._convert import labels as binary_labels
 from ._record import Record, record, record_result
 from ._result import items, like, plain
 
@@ -206,8 +207,8 @@ def precision_recall_curve(
 def precision_recall_curve(truth: Any, scores: Any) -> Any:
     """(recalls, precisions, thresholds), the points of the precision-recall curve.
 
-    From (0, 1); point i + 1 belongs to calling positive what scores at least ``thresholds[i]``. The thresholds
-    are the different scores, descending: one fewer than points. An addition to the reference.
+    From (0, 1); point i + 1 belongs to calling positive what scores at least ``thresholds[i]``. The
+    thresholds are the different scores, descending: one fewer than points. An addition to the reference.
 
     Failures as for :func:`pr_auc`.
     """

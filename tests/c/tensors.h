@@ -1,4 +1,6 @@
-/* What the tensor tests share: tensors of easily told numbers, positions by plain index arithmetic. */
+/*
+ * What the tensor tests share: tensors of easily told numbers, positions by plain index arithmetic.
+ */
 #ifndef TENSORS_H
 #define TENSORS_H
 
@@ -117,8 +119,8 @@ static inline int64_t random_below(uint64_t *state, int64_t bound)
     } while (0)
 
 /*
- * Run `build`, which makes one value, with the n-th allocation failing, for every n: each time it has
- * to say HMATH_NO_MEMORY and leave nothing behind.
+ * Run `build`, which makes one value, with the n-th allocation failing, for every n: each time it
+ * has to say HMATH_NO_MEMORY and leave nothing behind.
  */
 static inline void check_every_allocation(hmath_status (*build)(hmath_value **out))
 {

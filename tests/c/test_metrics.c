@@ -38,7 +38,8 @@ static double taken(hmath_value *v)
     return x;
 }
 
-static hmath_value *classes, *truth, *prediction, *rows, *scores, *tensor, *logs, *labels, *margin, *record;
+static hmath_value *classes, *truth, *prediction, *rows, *scores, *tensor, *logs, *labels, *margin,
+    *record;
 
 static void make_inputs(void)
 {
@@ -53,12 +54,14 @@ static void make_inputs(void)
     margin = number(0.5);
     tensor = counting(2, (int64_t[]){4, 2});
     CHECK_INT(hmath_rows_from_doubles(ctx, s, 2, 2, &rows), HMATH_OK);
-    CHECK_INT(hmath_neural_metrics_classification_metrics(ctx, classes, truth, prediction, &record), HMATH_OK);
+    CHECK_INT(hmath_neural_metrics_classification_metrics(ctx, classes, truth, prediction, &record),
+              HMATH_OK);
 }
 
 static void drop_inputs(void)
 {
-    hmath_value *all[] = {classes, truth, prediction, rows, scores, tensor, logs, labels, margin, record};
+    hmath_value *all[] = {classes, truth, prediction, rows,   scores,
+                          tensor,  logs,  labels,     margin, record};
     for (int i = 0; i < 10; i++)
         hmath_release(all[i]);
 }
@@ -74,7 +77,8 @@ static void test_values(void)
     const int64_t *counts;
     size_t n, columns;
     CHECK_INT(hmath_rows_ints(v, &counts, &n, &columns), HMATH_OK);
-    CHECK(n == 2 && columns == 2 && counts[0] == 1 && counts[1] == 1 && counts[2] == 1 && counts[3] == 1);
+    CHECK(n == 2 && columns == 2 && counts[0] == 1 && counts[1] == 1 && counts[2] == 1 &&
+          counts[3] == 1);
     hmath_release(v);
     CHECK_INT(hmath_neural_metrics_roc_curve(ctx, truth, scores, &v), HMATH_OK);
     CHECK_INT(hmath_tuple_length(v), 3);
@@ -85,7 +89,8 @@ static void test_bad_arguments(void)
 {
     CHECK_BAD(hmath_neural_metrics_confusion_matrix(ctx, classes, NULL, prediction, &out));
     CHECK_BAD(hmath_neural_metrics_classification_metrics(ctx, NULL, truth, prediction, &out));
-    CHECK_BAD(hmath_neural_metrics_classification_metrics_create(ctx, margin, scores, scores, NULL, &out));
+    CHECK_BAD(hmath_neural_metrics_classification_metrics_create(ctx, margin, scores, scores, NULL,
+                                                                 &out));
     CHECK_BAD(hmath_neural_metrics_top_k_accuracy(ctx, classes, truth, NULL, &out));
     CHECK_BAD(hmath_neural_metrics_roc_auc(ctx, NULL, scores, &out));
     CHECK_BAD(hmath_neural_metrics_pr_auc(ctx, truth, NULL, &out));
@@ -93,23 +98,29 @@ static void test_bad_arguments(void)
     CHECK_BAD(hmath_neural_metrics_cosine_similarity_matrix(ctx, tensor, NULL, &out));
     CHECK_INT(hmath_neural_metrics_margin_ranking_loss(ctx, margin, scores, scores, labels, NULL),
               HMATH_BAD_ARGUMENT);
-    CHECK_FAILS(hmath_neural_metrics_accuracy(ctx, margin, &out), HMATH_TYPE_MISMATCH, "metrics", -1);
-    CHECK_FAILS(hmath_neural_metrics_roc_auc(ctx, rows, scores, &out), HMATH_TYPE_MISMATCH, "truth", -1);
-    CHECK_FAILS(hmath_neural_metrics_roc_auc(ctx, tensor, scores, &out), HMATH_DIMENSION_MISMATCH, "truth",
+    CHECK_FAILS(hmath_neural_metrics_accuracy(ctx, margin, &out), HMATH_TYPE_MISMATCH, "metrics",
                 -1);
+    CHECK_FAILS(hmath_neural_metrics_roc_auc(ctx, rows, scores, &out), HMATH_TYPE_MISMATCH, "truth",
+                -1);
+    CHECK_FAILS(hmath_neural_metrics_roc_auc(ctx, tensor, scores, &out), HMATH_DIMENSION_MISMATCH,
+                "truth", -1);
     CHECK_FAILS(hmath_neural_metrics_confusion_matrix(ctx, classes, truth, scores, &out),
                 HMATH_TYPE_MISMATCH, "prediction", -1);
     CHECK_FAILS(hmath_neural_metrics_cosine_similarity_matrix(ctx, scores, tensor, &out),
                 HMATH_TYPE_MISMATCH, "left", -1);
     hmath_value *huge = integer(INT64_MAX), *result = NULL;
-    CHECK_INT(hmath_neural_metrics_confusion_matrix(ctx, huge, truth, prediction, &result), HMATH_NO_MEMORY);
+    CHECK_INT(hmath_neural_metrics_confusion_matrix(ctx, huge, truth, prediction, &result),
+              HMATH_NO_MEMORY);
     CHECK_INT(hmath_neural_metrics_classification_metrics(ctx, huge, truth, prediction, &result),
               HMATH_NO_MEMORY);
     CHECK(result == NULL);
     hmath_release(huge);
 }
 
-/* Large enough for several chunks and blocks: the same bits on every instruction set and thread count. */
+/*
+ * Large enough for several chunks and blocks: the same bits on every instruction set and thread
+ * count.
+ */
 static void test_same_bits_everywhere(void)
 {
     enum { N = 20000, RESULTS = 6 };
@@ -122,7 +133,8 @@ static void test_same_bits_everywhere(void)
         t[i] = random_below(&state, 2);
         sign[i] = 2 * t[i] - 1;
     }
-    hmath_value *logits = doubles(N, x), *other = doubles(N, y), *truths = ints(N, t), *signs = ints(N, sign);
+    hmath_value *logits = doubles(N, x), *other = doubles(N, y), *truths = ints(N, t),
+                *signs = ints(N, sign);
     hmath_value *matrix = tensor_of(2, (int64_t[]){100, 200}, y), *first[RESULTS] = {NULL};
     hmath_value *columns = NULL, *five = integer(5);
     int64_t row_labels[100];
@@ -139,10 +151,13 @@ static void test_same_bits_everywhere(void)
             CHECK_INT(hmath_neural_metrics_roc_auc(own, truths, logits, &r[0]), HMATH_OK);
             CHECK_INT(hmath_neural_metrics_pr_auc(own, truths, logits, &r[1]), HMATH_OK);
             CHECK_INT(hmath_neural_metrics_perplexity(own, logits, &r[2]), HMATH_OK);
-            CHECK_INT(hmath_neural_metrics_margin_ranking_loss(own, margin, logits, other, signs, &r[3]),
+            CHECK_INT(
+                hmath_neural_metrics_margin_ranking_loss(own, margin, logits, other, signs, &r[3]),
+                HMATH_OK);
+            CHECK_INT(hmath_neural_metrics_top_k_accuracy(own, five, columns, matrix, &r[4]),
                       HMATH_OK);
-            CHECK_INT(hmath_neural_metrics_top_k_accuracy(own, five, columns, matrix, &r[4]), HMATH_OK);
-            CHECK_INT(hmath_neural_metrics_cosine_similarity_matrix(own, matrix, matrix, &r[5]), HMATH_OK);
+            CHECK_INT(hmath_neural_metrics_cosine_similarity_matrix(own, matrix, matrix, &r[5]),
+                      HMATH_OK);
             for (int i = 0; i < RESULTS; i++) {
                 double a = 0, b = 0;
                 if (!first[i])
@@ -171,7 +186,8 @@ static void test_same_bits_everywhere(void)
 
 static hmath_status make_record(hmath_value **out)
 {
-    return hmath_neural_metrics_classification_metrics_create(ctx, margin, scores, logs, scores, out);
+    return hmath_neural_metrics_classification_metrics_create(ctx, margin, scores, logs, scores,
+                                                              out);
 }
 
 static hmath_status count_pairs(hmath_value **out)
@@ -221,8 +237,9 @@ static hmath_status margin_loss(hmath_value **out)
 
 static void test_every_allocation_fails(void)
 {
-    hmath_status (*const builds[])(hmath_value **) = {make_record, count_pairs, classify, rank,    roc_area,
-                                                      pr_area,     trace,       perplex,  compare, margin_loss};
+    hmath_status (*const builds[])(hmath_value **) = {make_record, count_pairs, classify, rank,
+                                                      roc_area,    pr_area,     trace,    perplex,
+                                                      compare,     margin_loss};
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
         check_every_allocation(builds[i]);
 }

@@ -78,8 +78,10 @@ static void test_fill(void)
 static void test_bad_shapes(void)
 {
     const double x = 1;
-    CHECK_FAILS(hmath_tensor_create(ctx, 2, (int64_t[]){2, -1}, &x, &out), HMATH_DOMAIN_ERROR, "shape", 1);
-    CHECK_FAILS(hmath_tensor_zeros(ctx, 9, (int64_t[9]){0}, &out), HMATH_DIMENSION_MISMATCH, "shape", -1);
+    CHECK_FAILS(hmath_tensor_create(ctx, 2, (int64_t[]){2, -1}, &x, &out), HMATH_DOMAIN_ERROR,
+                "shape", 1);
+    CHECK_FAILS(hmath_tensor_zeros(ctx, 9, (int64_t[9]){0}, &out), HMATH_DIMENSION_MISMATCH,
+                "shape", -1);
     CHECK_FAILS(hmath_tensor_full(ctx, -1, NULL, x, &out), HMATH_DIMENSION_MISMATCH, "shape", -1);
     CHECK_BAD(hmath_tensor_create(ctx, 1, NULL, &x, &out));
     CHECK_BAD(hmath_tensor_create(ctx, 1, (int64_t[]){1}, NULL, &out));
@@ -101,10 +103,7 @@ static void test_bad_shapes(void)
     }
 }
 
-static void count_release(void *user)
-{
-    ++*(int *)user;
-}
+static void count_release(void *user) { ++*(int *)user; }
 
 static void test_adopt(void)
 {
@@ -112,7 +111,8 @@ static void test_adopt(void)
     float floats[2] = {1, 2};
     int released = 0;
     hmath_value *v = NULL, *view = NULL;
-    CHECK_INT(hmath_tensor_adopt(ctx, 2, (int64_t[]){2, 3}, data, count_release, &released, &v), HMATH_OK);
+    CHECK_INT(hmath_tensor_adopt(ctx, 2, (int64_t[]){2, 3}, data, count_release, &released, &v),
+              HMATH_OK);
     CHECK(hmath_tensor_data(v) == data);
     CHECK_INT(hmath_tensor_reshape(ctx, v, 1, (int64_t[]){6}, &view), HMATH_OK);
     CHECK(hmath_tensor_data(view) == data);
@@ -123,12 +123,14 @@ static void test_adopt(void)
 
     CHECK_INT(hmath_tensor_adopt(ctx, 1, (int64_t[]){6}, data, NULL, NULL, &v), HMATH_OK);
     hmath_release(v);
-    CHECK_INT(hmath_tensor_adopt_floats(ctx, 1, (int64_t[]){2}, floats, count_release, &released, &v),
-              HMATH_OK);
+    CHECK_INT(
+        hmath_tensor_adopt_floats(ctx, 1, (int64_t[]){2}, floats, count_release, &released, &v),
+        HMATH_OK);
     CHECK(hmath_tensor_float_data(v) == floats);
     hmath_release(v);
     CHECK_INT(released, 2);
-    CHECK_INT(hmath_tensor_adopt(ctx, 1, (int64_t[]){0}, NULL, count_release, &released, &v), HMATH_OK);
+    CHECK_INT(hmath_tensor_adopt(ctx, 1, (int64_t[]){0}, NULL, count_release, &released, &v),
+              HMATH_OK);
     CHECK(hmath_tensor_data(v) != NULL);
     hmath_release(v);
     CHECK_INT(released, 3);
@@ -137,7 +139,8 @@ static void test_adopt(void)
     CHECK_BAD(hmath_tensor_adopt(ctx, 1, (int64_t[]){1}, NULL, count_release, &released, &out));
     double *askew = (double *)(void *)((char *)data + 4);
     CHECK_BAD(hmath_tensor_adopt(ctx, 1, (int64_t[]){1}, askew, count_release, &released, &out));
-    CHECK_BAD(hmath_tensor_adopt_floats(ctx, 1, (int64_t[]){1}, NULL, count_release, &released, &out));
+    CHECK_BAD(
+        hmath_tensor_adopt_floats(ctx, 1, (int64_t[]){1}, NULL, count_release, &released, &out));
     CHECK_FAILS(hmath_tensor_adopt(ctx, 1, (int64_t[]){-1}, data, count_release, &released, &out),
                 HMATH_DOMAIN_ERROR, "shape", 0);
     CHECK_INT(released, 3);
@@ -147,7 +150,8 @@ static void test_identical(void)
 {
     const double zero = 0.0, minus = -0.0, nan = NAN;
     hmath_value *a = tensor_of(1, (int64_t[]){1}, &zero), *b = tensor_of(1, (int64_t[]){1}, &minus);
-    hmath_value *c = tensor_of(0, NULL, &zero), *d = tensor_of(0, NULL, &nan), *f = counting_floats(0, NULL);
+    hmath_value *c = tensor_of(0, NULL, &zero), *d = tensor_of(0, NULL, &nan),
+                *f = counting_floats(0, NULL);
     CHECK_INT(hmath_tensor_identical(a, a), 1);
     CHECK_INT(hmath_tensor_identical(a, b), 0);
     CHECK_INT(hmath_tensor_identical(a, c), 0);
@@ -185,7 +189,9 @@ static void test_element(void)
 
 /* ------------------------------------------------- between the two kinds */
 
-/* Ties, the edge of the range and subnormals of binary32; the conversion itself is the processor's. */
+/*
+ * Ties, the edge of the range and subnormals of binary32; the conversion itself is the processor's.
+ */
 static void test_demote(void)
 {
     const struct {
@@ -250,16 +256,18 @@ static void test_demote_failures(void)
 
 static void test_reshape(void)
 {
-    hmath_value *v = counting(2, (int64_t[]){4, 6}), *r = NULL, *empty = tensor_of(1, (int64_t[]){0}, NULL);
+    hmath_value *v = counting(2, (int64_t[]){4, 6}), *r = NULL,
+                *empty = tensor_of(1, (int64_t[]){0}, NULL);
     CHECK_INT(hmath_tensor_reshape(ctx, v, 3, (int64_t[]){2, 1, 12}, &r), HMATH_OK);
     CHECK(has_shape(r, 3, (int64_t[]){2, 1, 12}));
     CHECK(hmath_tensor_data(r) == hmath_tensor_data(v));
     hmath_release(r);
     CHECK_INT(hmath_tensor_reshape(ctx, empty, 2, (int64_t[]){0, INT64_MAX / 8}, &r), HMATH_OK);
     hmath_release(r);
-    CHECK_FAILS(hmath_tensor_reshape(ctx, v, 2, (int64_t[]){4, 5}, &out), HMATH_DIMENSION_MISMATCH, "shape",
-                -1);
-    CHECK_FAILS(hmath_tensor_reshape(ctx, v, 2, (int64_t[]){24, -1}, &out), HMATH_DOMAIN_ERROR, "shape", 1);
+    CHECK_FAILS(hmath_tensor_reshape(ctx, v, 2, (int64_t[]){4, 5}, &out), HMATH_DIMENSION_MISMATCH,
+                "shape", -1);
+    CHECK_FAILS(hmath_tensor_reshape(ctx, v, 2, (int64_t[]){24, -1}, &out), HMATH_DOMAIN_ERROR,
+                "shape", 1);
     CHECK_FAILS(hmath_tensor_reshape(ctx, v, 3, (int64_t[]){INT64_MAX, INT64_MAX, 24}, &out),
                 HMATH_DIMENSION_MISMATCH, "shape", -1);
     CHECK_FAILS(hmath_tensor_reshape(ctx, v, 9, (int64_t[]){24, 1, 1, 1, 1, 1, 1, 1, 1}, &out),
@@ -277,7 +285,8 @@ static void test_reshape(void)
 
 /* ------------------------------------------------- transpose */
 
-static void check_transposed(const hmath_value *input, const hmath_value *result, const int64_t *axes)
+static void check_transposed(const hmath_value *input, const hmath_value *result,
+                             const int64_t *axes)
 {
     const int32_t rank = hmath_tensor_rank(input);
     const int64_t *shape = hmath_tensor_shape(input), *found = hmath_tensor_shape(result);
@@ -311,8 +320,9 @@ static void check_transpose(int32_t rank, const int64_t *shape, const int64_t *a
 
 static void test_transpose(void)
 {
-    const int64_t matrices[][2] = {{1, 1},   {1, 7},   {7, 1},   {3, 5},    {8, 8},   {9, 17},  {16, 24},
-                                   {64, 64}, {65, 63}, {3, 200}, {200, 3}, {0, 4},   {4, 0},   {129, 130}};
+    const int64_t matrices[][2] = {{1, 1},   {1, 7},   {7, 1},   {3, 5},    {8, 8},
+                                   {9, 17},  {16, 24}, {64, 64}, {65, 63},  {3, 200},
+                                   {200, 3}, {0, 4},   {4, 0},   {129, 130}};
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
         check_transpose(2, matrices[i], (int64_t[]){1, 0});
 
@@ -337,11 +347,12 @@ static void test_transpose(void)
     CHECK_INT(hmath_tensor_transpose(ctx, v, NULL, &r), HMATH_OK);
     check_transposed(v, r, (int64_t[]){2, 1, 0});
     hmath_release(r);
-    CHECK_FAILS(hmath_tensor_transpose(ctx, v, (int64_t[]){0, 1, 3}, &out), HMATH_INDEX_OUT_OF_BOUNDS,
+    CHECK_FAILS(hmath_tensor_transpose(ctx, v, (int64_t[]){0, 1, 3}, &out),
+                HMATH_INDEX_OUT_OF_BOUNDS, "axes", 2);
+    CHECK_FAILS(hmath_tensor_transpose(ctx, v, (int64_t[]){-1, 1, 0}, &out),
+                HMATH_INDEX_OUT_OF_BOUNDS, "axes", 0);
+    CHECK_FAILS(hmath_tensor_transpose(ctx, v, (int64_t[]){2, 1, 2}, &out), HMATH_DOMAIN_ERROR,
                 "axes", 2);
-    CHECK_FAILS(hmath_tensor_transpose(ctx, v, (int64_t[]){-1, 1, 0}, &out), HMATH_INDEX_OUT_OF_BOUNDS,
-                "axes", 0);
-    CHECK_FAILS(hmath_tensor_transpose(ctx, v, (int64_t[]){2, 1, 2}, &out), HMATH_DOMAIN_ERROR, "axes", 2);
     hmath_release(v);
 }
 
@@ -405,14 +416,14 @@ static void test_slice(void)
     CHECK_INT(hmath_tensor_slice(ctx, v, NULL, NULL, NULL, &r), HMATH_OK);
     CHECK_INT(hmath_tensor_identical(r, v), 1);
     hmath_release(r);
-    CHECK_FAILS(hmath_tensor_slice(ctx, v, zero, all, (int64_t[]){1, 0}, &out), HMATH_DOMAIN_ERROR, "step",
-                1);
-    CHECK_FAILS(hmath_tensor_slice(ctx, v, (int64_t[]){5, 0}, all, ones, &out), HMATH_INDEX_OUT_OF_BOUNDS,
-                "start", 0);
-    CHECK_FAILS(hmath_tensor_slice(ctx, v, zero, (int64_t[]){4, 6}, ones, &out), HMATH_INDEX_OUT_OF_BOUNDS,
-                "stop", 1);
-    CHECK_FAILS(hmath_tensor_slice(ctx, v, (int64_t[]){-1, 0}, all, ones, &out), HMATH_INDEX_OUT_OF_BOUNDS,
-                "start", 0);
+    CHECK_FAILS(hmath_tensor_slice(ctx, v, zero, all, (int64_t[]){1, 0}, &out), HMATH_DOMAIN_ERROR,
+                "step", 1);
+    CHECK_FAILS(hmath_tensor_slice(ctx, v, (int64_t[]){5, 0}, all, ones, &out),
+                HMATH_INDEX_OUT_OF_BOUNDS, "start", 0);
+    CHECK_FAILS(hmath_tensor_slice(ctx, v, zero, (int64_t[]){4, 6}, ones, &out),
+                HMATH_INDEX_OUT_OF_BOUNDS, "stop", 1);
+    CHECK_FAILS(hmath_tensor_slice(ctx, v, (int64_t[]){-1, 0}, all, ones, &out),
+                HMATH_INDEX_OUT_OF_BOUNDS, "start", 0);
     CHECK_FAILS(hmath_tensor_slice(ctx, v, (int64_t[]){4, 0}, zero, (int64_t[]){-1, 1}, &out),
                 HMATH_INDEX_OUT_OF_BOUNDS, "start", 0);
     CHECK_BAD(hmath_tensor_slice(ctx, v, NULL, all, ones, &out));
@@ -450,8 +461,8 @@ static void test_concatenate(void)
                 while (back[axis] >= hmath_tensor_shape(parts[part])[axis])
                     back[axis] -= hmath_tensor_shape(parts[part++])[axis];
                 /* no broadcasting: extents of 1 come with position 0 */
-                double wanted = value_at(parts[part],
-                                         place_of(rank, hmath_tensor_shape(parts[part]), back));
+                double wanted =
+                    value_at(parts[part], place_of(rank, hmath_tensor_shape(parts[part]), back));
                 if (!CHECK_BITS(value_at(r, place_of(rank, shape, position)), wanted))
                     break;
             } while (advance(rank, shape, position));
@@ -495,21 +506,31 @@ static void test_bad_joins(void)
     hmath_value *scalar = counting(0, NULL);
     CHECK_INT(hmath_double_create(ctx, 1.0, &number), HMATH_OK);
 #define PAIR(x, y) (const hmath_value *[]){(x), (y)}, 2
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, b), 0, &out), HMATH_DIMENSION_MISMATCH, "tensors", -1);
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, c), 0, &out), HMATH_DIMENSION_MISMATCH, "tensors", -1);
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, f), 0, &out), HMATH_TYPE_MISMATCH, "tensors", -1);
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(f, a), 9, &out), HMATH_TYPE_MISMATCH, "tensors", -1);
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, number), 0, &out), HMATH_TYPE_MISMATCH, "tensors", -1);
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, b), 2, &out), HMATH_INDEX_OUT_OF_BOUNDS, "axis", -1);
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, b), -1, &out), HMATH_INDEX_OUT_OF_BOUNDS, "axis", -1);
-    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(scalar, scalar), 0, &out), HMATH_INDEX_OUT_OF_BOUNDS,
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, b), 0, &out), HMATH_DIMENSION_MISMATCH,
+                "tensors", -1);
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, c), 0, &out), HMATH_DIMENSION_MISMATCH,
+                "tensors", -1);
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, f), 0, &out), HMATH_TYPE_MISMATCH, "tensors",
+                -1);
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(f, a), 9, &out), HMATH_TYPE_MISMATCH, "tensors",
+                -1);
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, number), 0, &out), HMATH_TYPE_MISMATCH,
+                "tensors", -1);
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, b), 2, &out), HMATH_INDEX_OUT_OF_BOUNDS,
                 "axis", -1);
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(a, b), -1, &out), HMATH_INDEX_OUT_OF_BOUNDS,
+                "axis", -1);
+    CHECK_FAILS(hmath_tensor_concatenate(ctx, PAIR(scalar, scalar), 0, &out),
+                HMATH_INDEX_OUT_OF_BOUNDS, "axis", -1);
     CHECK_FAILS(hmath_tensor_concatenate(ctx, NULL, 0, 0, &out), HMATH_EMPTY_INPUT, "tensors", -1);
     CHECK_BAD(hmath_tensor_concatenate(ctx, NULL, 1, 0, &out));
     CHECK_BAD(hmath_tensor_concatenate(ctx, PAIR(a, NULL), 0, &out));
-    CHECK_FAILS(hmath_tensor_stack(ctx, PAIR(a, b), 0, &out), HMATH_DIMENSION_MISMATCH, "tensors", -1);
-    CHECK_FAILS(hmath_tensor_stack(ctx, PAIR(a, a), 3, &out), HMATH_INDEX_OUT_OF_BOUNDS, "axis", -1);
-    CHECK_FAILS(hmath_tensor_stack(ctx, PAIR(deep, deep), 0, &out), HMATH_DIMENSION_MISMATCH, "tensors", -1);
+    CHECK_FAILS(hmath_tensor_stack(ctx, PAIR(a, b), 0, &out), HMATH_DIMENSION_MISMATCH, "tensors",
+                -1);
+    CHECK_FAILS(hmath_tensor_stack(ctx, PAIR(a, a), 3, &out), HMATH_INDEX_OUT_OF_BOUNDS, "axis",
+                -1);
+    CHECK_FAILS(hmath_tensor_stack(ctx, PAIR(deep, deep), 0, &out), HMATH_DIMENSION_MISMATCH,
+                "tensors", -1);
     CHECK_FAILS(hmath_tensor_stack(ctx, NULL, 0, 0, &out), HMATH_EMPTY_INPUT, "tensors", -1);
     CHECK_FAILS(hmath_tensor_stack(ctx, PAIR(f, a), 0, &out), HMATH_TYPE_MISMATCH, "tensors", -1);
 #undef PAIR
@@ -544,14 +565,15 @@ static void test_broadcast_to(void)
         hmath_release(r);
     }
     hmath_value *v = counting(2, (int64_t[]){2, 3});
-    CHECK_FAILS(hmath_tensor_broadcast_to(ctx, v, 1, (int64_t[]){3}, &out), HMATH_DIMENSION_MISMATCH, "shape",
-                -1);
-    CHECK_FAILS(hmath_tensor_broadcast_to(ctx, v, 2, (int64_t[]){4, 3}, &out), HMATH_DIMENSION_MISMATCH,
-                "shape", -1);
-    CHECK_FAILS(hmath_tensor_broadcast_to(ctx, v, 3, (int64_t[]){-4, 2, 3}, &out), HMATH_DOMAIN_ERROR,
-                "shape", 0);
+    CHECK_FAILS(hmath_tensor_broadcast_to(ctx, v, 1, (int64_t[]){3}, &out),
+                HMATH_DIMENSION_MISMATCH, "shape", -1);
+    CHECK_FAILS(hmath_tensor_broadcast_to(ctx, v, 2, (int64_t[]){4, 3}, &out),
+                HMATH_DIMENSION_MISMATCH, "shape", -1);
+    CHECK_FAILS(hmath_tensor_broadcast_to(ctx, v, 3, (int64_t[]){-4, 2, 3}, &out),
+                HMATH_DOMAIN_ERROR, "shape", 0);
     hmath_value *huge = NULL;
-    CHECK_INT(hmath_tensor_broadcast_to(ctx, v, 3, (int64_t[]){INT64_MAX / 4, 2, 3}, &huge), HMATH_NO_MEMORY);
+    CHECK_INT(hmath_tensor_broadcast_to(ctx, v, 3, (int64_t[]){INT64_MAX / 4, 2, 3}, &huge),
+              HMATH_NO_MEMORY);
     CHECK_BAD(hmath_tensor_broadcast_to(ctx, v, 2, NULL, &out));
     hmath_release(v);
 }
@@ -624,15 +646,9 @@ static hmath_status broadcast_it(hmath_value **out)
     return hmath_tensor_broadcast_to(ctx, input, 3, (int64_t[]){2, 2, 3}, out);
 }
 
-static hmath_status demote_it(hmath_value **out)
-{
-    return hmath_tensor_demote(ctx, input, out);
-}
+static hmath_status demote_it(hmath_value **out) { return hmath_tensor_demote(ctx, input, out); }
 
-static hmath_status promote_it(hmath_value **out)
-{
-    return hmath_tensor_promote(ctx, floats, out);
-}
+static hmath_status promote_it(hmath_value **out) { return hmath_tensor_promote(ctx, floats, out); }
 
 static void test_every_allocation_fails(void)
 {

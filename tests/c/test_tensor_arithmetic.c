@@ -1,4 +1,7 @@
-/* Tensor arithmetic, matrix products and reductions, against plain loops, through the public functions. */
+/*
+ * Tensor arithmetic, matrix products and reductions, against plain loops, through the public
+ * functions.
+ */
 #include <float.h>
 
 #include "tensors.h"
@@ -10,7 +13,9 @@ static double some_number(uint64_t *state)
     case 0: return 0.0;
     case 1: return -0.0;
     case 2: return (double)(random_below(state, 5) - 2);
-    default: return ldexp((double)random_below(state, 1 << 20) - (1 << 19), (int)random_below(state, 40) - 40);
+    default:
+        return ldexp((double)random_below(state, 1 << 20) - (1 << 19),
+                     (int)random_below(state, 40) - 40);
     }
 }
 
@@ -25,10 +30,7 @@ static hmath_value *some_tensor(uint64_t *state, int32_t rank, const int64_t *sh
     return v;
 }
 
-static hmath_value *scalar_of(double x)
-{
-    return tensor_of(0, NULL, &x);
-}
+static hmath_value *scalar_of(double x) { return tensor_of(0, NULL, &x); }
 
 /* ------------------------------------------------- two tensors */
 
@@ -80,7 +82,8 @@ static void check_binary(int op, const hmath_value *left, const hmath_value *rig
     if (hmath_tensor_size(r) > 0)
         do {
             double a = value_at(left, place_of(left_rank, left_shape, position + rank - left_rank));
-            double b = value_at(right, place_of(right_rank, right_shape, position + rank - right_rank));
+            double b =
+                value_at(right, place_of(right_rank, right_shape, position + rank - right_rank));
             double wanted = binaries[op].plain(a, b);
             if (!CHECK_BITS(value_at(r, place_of(rank, shape, position)), wanted))
                 break;
@@ -130,7 +133,8 @@ static void test_broadcast_large(void)
     };
     uint64_t state = 6;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        hmath_value *a = some_tensor(&state, 3, shapes[i][0]), *b = some_tensor(&state, 3, shapes[i][1]);
+        hmath_value *a = some_tensor(&state, 3, shapes[i][0]),
+                    *b = some_tensor(&state, 3, shapes[i][1]);
         check_binary(1, a, b);
         check_binary(7, b, a);
         hmath_release(a);
@@ -141,7 +145,8 @@ static void test_broadcast_large(void)
 static void test_divide_and_power(void)
 {
     const double left[] = {1, -7, 0, 0.5, 3}, right[] = {3, 2, -5, 0x1p-1074, -0.25};
-    hmath_value *a = tensor_of(1, (int64_t[]){5}, left), *b = tensor_of(1, (int64_t[]){5}, right), *r = NULL;
+    hmath_value *a = tensor_of(1, (int64_t[]){5}, left), *b = tensor_of(1, (int64_t[]){5}, right),
+                *r = NULL;
     CHECK_FAILS(hmath_tensor_divide(ctx, a, b, &out), HMATH_OVERFLOW, NULL, -1);
     hmath_value *c = tensor_of(1, (int64_t[]){3}, right);
     hmath_value *d = tensor_of(1, (int64_t[]){3}, left);
@@ -151,9 +156,11 @@ static void test_divide_and_power(void)
     hmath_release(r);
 
     /* powers that are exact */
-    const double base[] = {2, -2, -2, 0, -0.0, 9, 1, 5, 0}, exponent[] = {10, 3, -2, 3, 1, 0.5, 1e300, 0, 0};
+    const double base[] = {2, -2, -2, 0, -0.0, 9, 1, 5, 0},
+                 exponent[] = {10, 3, -2, 3, 1, 0.5, 1e300, 0, 0};
     const double power[] = {1024, -8, 0.25, 0, -0.0, 3, 1, 1, 1};
-    hmath_value *x = tensor_of(1, (int64_t[]){9}, base), *y = tensor_of(1, (int64_t[]){9}, exponent);
+    hmath_value *x = tensor_of(1, (int64_t[]){9}, base),
+                *y = tensor_of(1, (int64_t[]){9}, exponent);
     CHECK_INT(hmath_tensor_power(ctx, x, y, &r), HMATH_OK);
     for (int i = 0; i < 9; i++)
         CHECK_BITS(value_at(r, i), power[i]);
@@ -167,7 +174,8 @@ static void test_binary_failures(void)
 {
     const double plain[] = {1, 2, 3, 4, 5, 6}, infinite[] = {1, 2, 3, 4, -INFINITY, 6};
     const double spoiled[] = {NAN, 2, 3}, zero[] = {1, -0.0, 0}, huge[] = {1e308, -1e308, 1};
-    hmath_value *a = tensor_of(2, (int64_t[]){2, 3}, plain), *bad = tensor_of(2, (int64_t[]){2, 3}, infinite);
+    hmath_value *a = tensor_of(2, (int64_t[]){2, 3}, plain),
+                *bad = tensor_of(2, (int64_t[]){2, 3}, infinite);
     hmath_value *n = tensor_of(1, (int64_t[]){3}, spoiled), *z = tensor_of(1, (int64_t[]){3}, zero);
     hmath_value *h = tensor_of(1, (int64_t[]){3}, huge), *f = counting_floats(2, (int64_t[]){2, 3});
     hmath_value *ten = scalar_of(10), *number = NULL;
@@ -198,7 +206,10 @@ static void test_binary_failures(void)
         CHECK_INT(function(ctx, a, a, NULL), HMATH_BAD_ARGUMENT);
     }
 
-    /* 2^21 elements a side, 2^42 * 8 bytes of result, which no machine gives; and 2^63, which do not fit */
+    /*
+     * 2^21 elements a side, 2^42 * 8 bytes of result, which no machine gives; and 2^63, which do
+     * not fit
+     */
     hmath_value *tall = NULL, *wide = NULL, *result = NULL;
     CHECK_INT(hmath_tensor_zeros(ctx, 2, (int64_t[]){1 << 21, 1}, &tall), HMATH_OK);
     CHECK_INT(hmath_tensor_zeros(ctx, 1, (int64_t[]){1 << 21}, &wide), HMATH_OK);
@@ -213,7 +224,8 @@ static void test_binary_failures(void)
     CHECK_FAILS(hmath_tensor_divide(ctx, a, z, &out), HMATH_DOMAIN_ERROR, "right", 1);
     CHECK_FAILS(hmath_tensor_divide(ctx, z, z, &out), HMATH_DOMAIN_ERROR, "right", 1);
     CHECK_FAILS(hmath_tensor_divide(ctx, bad, z, &out), HMATH_NON_FINITE, "left", 4);
-    CHECK_FAILS(hmath_tensor_divide(ctx, a, bad, &out), HMATH_NON_FINITE, "right", 4); /* though x/inf is 0 */
+    CHECK_FAILS(hmath_tensor_divide(ctx, a, bad, &out), HMATH_NON_FINITE, "right",
+                4); /* though x/inf is 0 */
     CHECK_FAILS(hmath_tensor_add(ctx, h, h, &out), HMATH_OVERFLOW, NULL, -1);
     CHECK_FAILS(hmath_tensor_multiply(ctx, h, ten, &out), HMATH_OVERFLOW, NULL, -1);
 
@@ -241,8 +253,9 @@ static double softplus(double x) { return (x > 0 ? x : 0) + log1p(exp(-fabs(x)))
 static double log_sigmoid(double x) { return -softplus(-x); }
 
 /*
- * Against the C library's functions, to 4 ulp: those are allowed an error of their own; the accuracy
- * tests hold the kernels to their bounds. `low` and `high` bound the arguments that are tried.
+ * Against the C library's functions, to 4 ulp: those are allowed an error of their own; the
+ * accuracy tests hold the kernels to their bounds. `low` and `high` bound the arguments that are
+ * tried.
  */
 static const struct {
     unary_function *function;
@@ -286,15 +299,16 @@ static void test_unary(void)
             const int64_t n = sizes[s];
             double *x = malloc(sizeof *x * (size_t)(n + 1));
             for (int64_t i = 0; i < n; i++)
-                x[i] = unaries[f].low +
-                       (unaries[f].high - unaries[f].low) * ldexp((double)random_below(&state, 1 << 30), -30);
+                x[i] = unaries[f].low + (unaries[f].high - unaries[f].low) *
+                                            ldexp((double)random_below(&state, 1 << 30), -30);
             hmath_value *v = tensor_of(1, &n, x), *r = NULL;
             if (CHECK_INT(unaries[f].function(ctx, v, &r), HMATH_OK)) {
                 CHECK(has_shape(r, 1, &n));
                 int64_t bad = 0;
                 for (int64_t i = 0; i < n; i++) {
                     double wanted = unaries[f].plain(x[i]), got = value_at(r, i);
-                    bad += unaries[f].exact ? !same_bits(got, wanted) : !within_ulps(got, wanted, 4);
+                    bad +=
+                        unaries[f].exact ? !same_bits(got, wanted) : !within_ulps(got, wanted, 4);
                 }
                 if (!CHECK_INT(bad, 0))
                     printf("of function %d\n", f);
@@ -312,11 +326,16 @@ static void test_unary_failures(void)
         double x;
         int32_t constructor;
     } cases[] = {
-        {hmath_tensor_sqrt, -0x1p-1074, HMATH_DOMAIN_ERROR}, {hmath_tensor_log, 0, HMATH_DOMAIN_ERROR},
-        {hmath_tensor_log, -1, HMATH_DOMAIN_ERROR},          {hmath_tensor_log1p, -1, HMATH_DOMAIN_ERROR},
-        {hmath_tensor_log1p, -2, HMATH_DOMAIN_ERROR},        {hmath_tensor_reciprocal, -0.0, HMATH_DOMAIN_ERROR},
-        {hmath_tensor_reciprocal, 1e-309, HMATH_OVERFLOW},   {hmath_tensor_square, 1e200, HMATH_OVERFLOW},
-        {hmath_tensor_exp, 710, HMATH_OVERFLOW},             {hmath_tensor_expm1, 710, HMATH_OVERFLOW},
+        {hmath_tensor_sqrt, -0x1p-1074, HMATH_DOMAIN_ERROR},
+        {hmath_tensor_log, 0, HMATH_DOMAIN_ERROR},
+        {hmath_tensor_log, -1, HMATH_DOMAIN_ERROR},
+        {hmath_tensor_log1p, -1, HMATH_DOMAIN_ERROR},
+        {hmath_tensor_log1p, -2, HMATH_DOMAIN_ERROR},
+        {hmath_tensor_reciprocal, -0.0, HMATH_DOMAIN_ERROR},
+        {hmath_tensor_reciprocal, 1e-309, HMATH_OVERFLOW},
+        {hmath_tensor_square, 1e200, HMATH_OVERFLOW},
+        {hmath_tensor_exp, 710, HMATH_OVERFLOW},
+        {hmath_tensor_expm1, 710, HMATH_OVERFLOW},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (int64_t place = 0; place < 40; place += 13) {
@@ -326,8 +345,8 @@ static void test_unary_failures(void)
             values[place] = cases[c].x;
             hmath_value *v = tensor_of(2, (int64_t[]){4, 10}, values);
             const int is_overflow = cases[c].constructor == HMATH_OVERFLOW;
-            CHECK_FAILS(cases[c].function(ctx, v, &out), cases[c].constructor, is_overflow ? NULL : "input",
-                        is_overflow ? -1 : place);
+            CHECK_FAILS(cases[c].function(ctx, v, &out), cases[c].constructor,
+                        is_overflow ? NULL : "input", is_overflow ? -1 : place);
             hmath_release(v);
         }
     hmath_value *f = counting_floats(0, NULL);
@@ -431,11 +450,15 @@ static void test_matmul(void)
 
 static void test_matmul_failures(void)
 {
-    const double plain[] = {1, 2, 3, 4, 5, 6}, spoiled[] = {1, 2, 3, 4, NAN, 6}, huge[] = {1e300, 1, 1, 1, 1, 1};
-    hmath_value *a = tensor_of(2, (int64_t[]){2, 3}, plain), *b = tensor_of(2, (int64_t[]){3, 2}, plain);
+    const double plain[] = {1, 2, 3, 4, 5, 6}, spoiled[] = {1, 2, 3, 4, NAN, 6},
+                 huge[] = {1e300, 1, 1, 1, 1, 1};
+    hmath_value *a = tensor_of(2, (int64_t[]){2, 3}, plain),
+                *b = tensor_of(2, (int64_t[]){3, 2}, plain);
     hmath_value *bad = tensor_of(2, (int64_t[]){3, 2}, spoiled), *scalar = scalar_of(1);
-    hmath_value *h = tensor_of(2, (int64_t[]){2, 3}, huge), *g = tensor_of(2, (int64_t[]){3, 2}, huge);
-    hmath_value *f = counting_floats(2, (int64_t[]){3, 2}), *none = tensor_of(2, (int64_t[]){2, 0}, NULL);
+    hmath_value *h = tensor_of(2, (int64_t[]){2, 3}, huge),
+                *g = tensor_of(2, (int64_t[]){3, 2}, huge);
+    hmath_value *f = counting_floats(2, (int64_t[]){3, 2}),
+                *none = tensor_of(2, (int64_t[]){2, 0}, NULL);
     CHECK_FAILS(hmath_tensor_matmul(ctx, a, a, &out), HMATH_DIMENSION_MISMATCH, "right", -1);
     CHECK_FAILS(hmath_tensor_matmul(ctx, scalar, a, &out), HMATH_DIMENSION_MISMATCH, "left", -1);
     CHECK_FAILS(hmath_tensor_matmul(ctx, a, scalar, &out), HMATH_DIMENSION_MISMATCH, "right", -1);
@@ -454,7 +477,9 @@ static void test_matmul_failures(void)
 
 /* ------------------------------------------------- along axes */
 
-/* The order of the numerics contract, spelled out: 32 lanes, blocks of 4,096, neighbours in pairs. */
+/*
+ * The order of the numerics contract, spelled out: 32 lanes, blocks of 4,096, neighbours in pairs.
+ */
 static double contract_sum(const double *x, int64_t n)
 {
     double blocks[64];
@@ -513,7 +538,8 @@ static void check_axes(const hmath_value *v, uint32_t set)
         CHECK_INT(hmath_tensor_max(ctx, v, count, axes, 1, &largest), HMATH_OK);
         CHECK_INT(hmath_tensor_min(ctx, v, count, axes, 1, &smallest), HMATH_OK);
     } else {
-        CHECK_FAILS(hmath_tensor_mean(ctx, v, count, axes, 1, &out), HMATH_EMPTY_INPUT, "input", -1);
+        CHECK_FAILS(hmath_tensor_mean(ctx, v, count, axes, 1, &out), HMATH_EMPTY_INPUT, "input",
+                    -1);
         CHECK_FAILS(hmath_tensor_max(ctx, v, count, axes, 0, &out), HMATH_EMPTY_INPUT, "input", -1);
         CHECK_FAILS(hmath_tensor_min(ctx, v, count, axes, 0, &out), HMATH_EMPTY_INPUT, "input", -1);
     }
@@ -555,10 +581,24 @@ static void test_axes(void)
         int32_t rank;
         int64_t shape[5];
     } cases[] = {
-        {0, {0}},           {1, {1}},           {1, {33}},          {1, {9000}},       {2, {5, 7}},
-        {2, {0, 4}},        {2, {4, 0}},        {3, {3, 4, 5}},     {3, {2, 1, 3}},    {3, {65, 3, 70}},
-        {4, {2, 3, 4, 5}},  {4, {1, 3, 1, 5}},  {5, {2, 3, 2, 3, 4}}, {3, {3, 0, 2}}, {3, {70, 2, 90}},
-        {3, {2, 5000, 3}},  {2, {5000, 3}},     {4, {16, 3, 20, 20}},
+        {0, {0}},
+        {1, {1}},
+        {1, {33}},
+        {1, {9000}},
+        {2, {5, 7}},
+        {2, {0, 4}},
+        {2, {4, 0}},
+        {3, {3, 4, 5}},
+        {3, {2, 1, 3}},
+        {3, {65, 3, 70}},
+        {4, {2, 3, 4, 5}},
+        {4, {1, 3, 1, 5}},
+        {5, {2, 3, 2, 3, 4}},
+        {3, {3, 0, 2}},
+        {3, {70, 2, 90}},
+        {3, {2, 5000, 3}},
+        {2, {5000, 3}},
+        {4, {16, 3, 20, 20}},
     };
     uint64_t state = 9;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -606,10 +646,12 @@ static void test_sums_near_the_largest_double(void)
 static void test_axes_failures(void)
 {
     double values[] = {1, 2, 3, INFINITY, 5, NAN};
-    hmath_value *v = tensor_of(2, (int64_t[]){2, 3}, values), *f = counting_floats(1, (int64_t[]){2});
-    typedef hmath_status reduction(hmath_context *, const hmath_value *, int32_t, const int64_t *, int,
-                                   hmath_value **);
-    reduction *const reductions[] = {hmath_tensor_sum, hmath_tensor_mean, hmath_tensor_max, hmath_tensor_min};
+    hmath_value *v = tensor_of(2, (int64_t[]){2, 3}, values),
+                *f = counting_floats(1, (int64_t[]){2});
+    typedef hmath_status reduction(hmath_context *, const hmath_value *, int32_t, const int64_t *,
+                                   int, hmath_value **);
+    reduction *const reductions[] = {hmath_tensor_sum, hmath_tensor_mean, hmath_tensor_max,
+                                     hmath_tensor_min};
     for (int i = 0; i < 4; i++) {
         reduction *reduce = reductions[i];
         for (uint32_t set = 0; set < 4; set++) {
@@ -620,8 +662,10 @@ static void test_axes_failures(void)
                     axes[count++] = a;
             CHECK_FAILS(reduce(ctx, v, count, axes, 0, &out), HMATH_NON_FINITE, "input", 3);
         }
-        CHECK_FAILS(reduce(ctx, v, 1, (int64_t[]){2}, 0, &out), HMATH_INDEX_OUT_OF_BOUNDS, "axes", 0);
-        CHECK_FAILS(reduce(ctx, v, 2, (int64_t[]){0, -1}, 0, &out), HMATH_INDEX_OUT_OF_BOUNDS, "axes", 1);
+        CHECK_FAILS(reduce(ctx, v, 1, (int64_t[]){2}, 0, &out), HMATH_INDEX_OUT_OF_BOUNDS, "axes",
+                    0);
+        CHECK_FAILS(reduce(ctx, v, 2, (int64_t[]){0, -1}, 0, &out), HMATH_INDEX_OUT_OF_BOUNDS,
+                    "axes", 1);
         CHECK_FAILS(reduce(ctx, v, 2, (int64_t[]){1, 1}, 0, &out), HMATH_DOMAIN_ERROR, "axes", 1);
         CHECK_FAILS(reduce(ctx, f, 1, (int64_t[]){7}, 0, &out), HMATH_TYPE_MISMATCH, "input", -1);
         CHECK_BAD(reduce(ctx, v, 1, NULL, 0, &out));
@@ -691,7 +735,8 @@ static void test_argmax(void)
 enum { RESULTS = BINARIES + UNARIES + 6 };
 
 static void compute_all(hmath_context *own, const hmath_value *a, const hmath_value *row,
-                        const hmath_value *positive, const hmath_value *b, hmath_value *results[RESULTS])
+                        const hmath_value *positive, const hmath_value *b,
+                        hmath_value *results[RESULTS])
 {
     int n = 0;
     for (int i = 0; i < BINARIES; i++)
@@ -714,7 +759,8 @@ static void test_same_bits_everywhere(void)
     for (int i = 0; i < 5 * 61 * 203; i++)
         x[i] = 0.01 + ldexp((double)random_below(&state, 1 << 30), -27);
     hmath_value *a = some_tensor(&state, 3, shape), *row = some_tensor(&state, 1, columns);
-    hmath_value *positive = tensor_of(3, shape, x), *b = some_tensor(&state, 2, (int64_t[]){203, 17});
+    hmath_value *positive = tensor_of(3, shape, x),
+                *b = some_tensor(&state, 2, (int64_t[]){203, 17});
     hmath_value *first[RESULTS] = {NULL};
     free(x);
     compute_all(ctx, a, row, positive, b, first);
@@ -746,10 +792,7 @@ static hmath_status add_them(hmath_value **out)
     return hmath_tensor_add(ctx, square_matrix, vector, out);
 }
 
-static hmath_status exp_it(hmath_value **out)
-{
-    return hmath_tensor_exp(ctx, vector, out);
-}
+static hmath_status exp_it(hmath_value **out) { return hmath_tensor_exp(ctx, vector, out); }
 
 static hmath_status multiply_them(hmath_value **out)
 {
@@ -770,7 +813,8 @@ static void test_every_allocation_fails(void)
 {
     square_matrix = counting(2, (int64_t[]){20, 20});
     vector = counting(1, (int64_t[]){20});
-    hmath_status (*const builds[])(hmath_value **) = {add_them, exp_it, multiply_them, sum_it, search_it};
+    hmath_status (*const builds[])(hmath_value **) = {add_them, exp_it, multiply_them, sum_it,
+                                                      search_it};
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
         check_every_allocation(builds[i]);
     hmath_release(square_matrix);

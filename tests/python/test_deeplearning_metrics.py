@@ -92,9 +92,7 @@ def test_many_classes_need_no_square_of_memory():
         lambda classes: st.tuples(
             st.integers(1, classes),
             st.lists(
-                st.tuples(
-                    st.integers(0, classes - 1), st.lists(SCORES, min_size=classes, max_size=classes)
-                ),
+                st.tuples(st.integers(0, classes - 1), st.lists(SCORES, min_size=classes, max_size=classes)),
                 min_size=1,
                 max_size=20,
             ),
@@ -201,7 +199,9 @@ def test_curves_follow_the_container_of_the_scores():
 def test_sorting_by_radix_and_by_insertion(n):
     """The same area from ranks by NumPy, in integers (Mann and Whitney 1947)."""
     rng = np.random.default_rng(n)
-    scores = np.concatenate([rng.standard_normal(n), rng.integers(-3, 3, n), np.ldexp(1.0, rng.integers(-1000, 1000, n))])
+    scores = np.concatenate(
+        [rng.standard_normal(n), rng.integers(-3, 3, n), np.ldexp(1.0, rng.integers(-1000, 1000, n))]
+    )
     truth = rng.integers(0, 2, 3 * n).astype(bool)
     order = np.sort(scores)
     ranks = np.searchsorted(order, scores, "left") + np.searchsorted(order, scores, "right") + 1
@@ -348,9 +348,24 @@ FAILURES = [
     (lambda: metrics.cosine_similarity_matrix(array([1]), array([1, 2])), "DimensionMismatch", "right", None),
     (lambda: metrics.cosine_similarity_matrix(np.zeros((0, 2)), array([1, 2])), "EmptyInput", "left", None),
     (lambda: metrics.cosine_similarity_matrix(array([1, 2]), np.zeros((0, 2))), "EmptyInput", "right", None),
-    (lambda: metrics.cosine_similarity_matrix(array([1, 2], [0, INF]), array([0, 0])), "NonFinite", "left", 3),
-    (lambda: metrics.cosine_similarity_matrix(array([1, 2], [0, 0]), array([0, 0])), "DomainError", "left", 2),
-    (lambda: metrics.cosine_similarity_matrix(array([1, 2]), array([1, 1], [0, -0.0])), "DomainError", "right", 2),
+    (
+        lambda: metrics.cosine_similarity_matrix(array([1, 2], [0, INF]), array([0, 0])),
+        "NonFinite",
+        "left",
+        3,
+    ),
+    (
+        lambda: metrics.cosine_similarity_matrix(array([1, 2], [0, 0]), array([0, 0])),
+        "DomainError",
+        "left",
+        2,
+    ),
+    (
+        lambda: metrics.cosine_similarity_matrix(array([1, 2]), array([1, 1], [0, -0.0])),
+        "DomainError",
+        "right",
+        2,
+    ),
     (lambda: metrics.margin_ranking_loss(NAN, [], [1.0], []), "NonFinite", "margin", None),
     (lambda: metrics.margin_ranking_loss(-0.5, [1.0], [], []), "DomainError", "margin", None),
     (lambda: metrics.margin_ranking_loss(0.0, [1.0], [], [1]), "DimensionMismatch", "right", None),

@@ -28,17 +28,17 @@ VEC_INLINE void transpose_block(const double *from, int64_t from_column, double 
         }
 }
 
-static void transpose(int64_t rows, int64_t columns, const double *from, int64_t from_column, double *to,
-                      int64_t to_row)
+static void transpose(int64_t rows, int64_t columns, const double *from, int64_t from_column,
+                      double *to, int64_t to_row)
 {
     const int64_t whole_rows = rows / BLOCK * BLOCK, whole_columns = columns / BLOCK * BLOCK;
     for (int64_t r = 0; r < whole_rows; r += BLOCK)
         for (int64_t c = 0; c < whole_columns; c += BLOCK)
             transpose_block(from + c * from_column + r, from_column, to + r * to_row + c, to_row);
-    transpose_plain(whole_rows, columns - whole_columns, from + whole_columns * from_column, from_column,
-                    to + whole_columns, to_row);
-    transpose_plain(rows - whole_rows, columns, from + whole_rows, from_column, to + whole_rows * to_row,
-                    to_row);
+    transpose_plain(whole_rows, columns - whole_columns, from + whole_columns * from_column,
+                    from_column, to + whole_columns, to_row);
+    transpose_plain(rows - whole_rows, columns, from + whole_rows, from_column,
+                    to + whole_rows * to_row, to_row);
 }
 
 extern const hm_arrange_kernels HM_K(arrange);

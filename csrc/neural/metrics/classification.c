@@ -6,7 +6,8 @@
 
 #include "runtime/pool.h"
 
-static hm_status check_labels(hm_context *ctx, const char *argument, const hm_ints *labels, int64_t classes)
+static hm_status check_labels(hm_context *ctx, const char *argument, const hm_ints *labels,
+                              int64_t classes)
 {
     for (int64_t i = 0; i < labels->length; i++)
         if (labels->data[i] < 0 || labels->data[i] >= classes)
@@ -54,9 +55,12 @@ static double share(int64_t part, int64_t whole)
     return whole == 0 ? 0.0 : (double)part / (double)whole;
 }
 
-/* Each is one quotient of counts; 2*hits / (true_ones + predicted) is the harmonic mean of the others. */
-static void fill_by_class(const class_counts *counts, int64_t classes, double *precision, double *recall,
-                          double *f1)
+/*
+ * Each is one quotient of counts; 2*hits / (true_ones + predicted) is the harmonic mean of the
+ * others.
+ */
+static void fill_by_class(const class_counts *counts, int64_t classes, double *precision,
+                          double *recall, double *f1)
 {
     for (int64_t c = 0; c < classes; c++) {
         precision[c] = share(counts[c].hits, counts[c].predicted);
@@ -88,7 +92,8 @@ hm_status hm_classification(hm_context *ctx, int64_t classes, const hm_ints *tru
         hits += t == p;
     }
     fill_by_class(counts, classes, precision->data, recall->data, f1->data);
-    st = hm_classification_metrics_create(ctx, share(hits, truth->length), precision, recall, f1, out);
+    st = hm_classification_metrics_create(ctx, share(hits, truth->length), precision, recall, f1,
+                                          out);
 done:
     hm_scratch_release(ctx, counts);
     hm_release(precision);

@@ -5,7 +5,8 @@
 #include "neural/metrics/sort.h"
 #include "tensor/reduce.h"
 
-__extension__ typedef unsigned __int128 pair_count; /* of 2^31 positives and as many negatives, doubled */
+__extension__ typedef unsigned __int128
+    pair_count; /* of 2^31 positives and as many negatives, doubled */
 
 /* ------------------------------------------------- truth */
 
@@ -41,15 +42,12 @@ static hm_status check_truth(hm_context *ctx, const hm_truths *truth)
 /* ------------------------------------------------- the two sorted sets */
 
 typedef struct ranks {
-    uint64_t *block; /* the keys, and as much room again */
+    uint64_t *block;                     /* the keys, and as much room again */
     const uint64_t *positive, *negative; /* ascending */
     int64_t positives, negatives;
 } ranks;
 
-static void ranks_close(hm_context *ctx, ranks *r)
-{
-    hm_scratch_release(ctx, r->block);
-}
+static void ranks_close(hm_context *ctx, ranks *r) { hm_scratch_release(ctx, r->block); }
 
 static hm_status check_scores(hm_context *ctx, const hm_truths *truth, const hm_doubles *scores)
 {
@@ -67,7 +65,8 @@ static hm_status check_scores(hm_context *ctx, const hm_truths *truth, const hm_
 }
 
 /* Checks everything but that both classes are there. */
-static hm_status ranks_open(hm_context *ctx, const hm_truths *truth, const hm_doubles *scores, ranks *out)
+static hm_status ranks_open(hm_context *ctx, const hm_truths *truth, const hm_doubles *scores,
+                            ranks *out)
 {
     hm_status st = check_scores(ctx, truth, scores);
     ranks r = {.block = NULL};
@@ -97,7 +96,8 @@ static hm_status ranks_open(hm_context *ctx, const hm_truths *truth, const hm_do
 static hm_status require(hm_context *ctx, bool holds, double found, const char *requirement)
 {
     return holds ? HMATH_OK
-                 : hm_fail_domain_because(ctx, "truth", HM_SCALAR, found, "for every element", requirement);
+                 : hm_fail_domain_because(ctx, "truth", HM_SCALAR, found, "for every element",
+                                          requirement);
 }
 
 static hm_status require_positive(hm_context *ctx, const ranks *r)
@@ -123,7 +123,8 @@ static bool next_group(const ranks *r, int64_t *positives_left, int64_t *negativ
     int64_t p = *positives_left, n = *negatives_left;
     if (p + n == 0)
         return false;
-    const uint64_t top_positive = p ? r->positive[p - 1] : 0, top_negative = n ? r->negative[n - 1] : 0;
+    const uint64_t top_positive = p ? r->positive[p - 1] : 0,
+                   top_negative = n ? r->negative[n - 1] : 0;
     const uint64_t key = top_positive > top_negative ? top_positive : top_negative;
     while (p > 0 && r->positive[p - 1] == key)
         p--;
@@ -168,8 +169,8 @@ static double precision_of(int64_t positives, int64_t negatives)
 }
 
 /*
- * Sum of (recall_i - recall_{i-1}) * (precision_i + precision_{i-1}) / 2 over the groups that hold a
- * positive; the constant factors wait until the sum is done.
+ * Sum of (recall_i - recall_{i-1}) * (precision_i + precision_{i-1}) / 2 over the groups that hold
+ * a positive; the constant factors wait until the sum is done.
  */
 hm_status hm_pr_auc(hm_context *ctx, const hm_truths *truth, const hm_doubles *scores, double *out)
 {
@@ -197,7 +198,8 @@ done:
 
 /* ------------------------------------------------- curves */
 
-typedef void write_point(const ranks *r, int64_t positives, int64_t negatives, double *x, double *y);
+typedef void write_point(const ranks *r, int64_t positives, int64_t negatives, double *x,
+                         double *y);
 
 static void roc_point(const ranks *r, int64_t positives, int64_t negatives, double *x, double *y)
 {
@@ -238,8 +240,8 @@ static hm_status reserve(hm_context *ctx, const hm_doubles *scores, int64_t n, h
     return HMATH_OK;
 }
 
-static hm_status trace(hm_context *ctx, const ranks *r, const hm_doubles *scores, write_point *write,
-                       hm_tuple **out)
+static hm_status trace(hm_context *ctx, const ranks *r, const hm_doubles *scores,
+                       write_point *write, hm_tuple **out)
 {
     hm_value *parts[3] = {NULL};
     double *x, *y, *threshold;
@@ -276,8 +278,8 @@ hm_status hm_roc_curve(hm_context *ctx, const hm_truths *truth, const hm_doubles
     return st;
 }
 
-hm_status hm_precision_recall_curve(hm_context *ctx, const hm_truths *truth, const hm_doubles *scores,
-                                    hm_tuple **out)
+hm_status hm_precision_recall_curve(hm_context *ctx, const hm_truths *truth,
+                                    const hm_doubles *scores, hm_tuple **out)
 {
     ranks r;
     hm_status st = ranks_open(ctx, truth, scores, &r);

@@ -8,13 +8,12 @@ static void dispose(hm_value *self, hm_released *released)
     hm_release_later(released, metrics->f1);
 }
 
-static const hm_class metrics_class = {.kind = HMATH_KIND_CLASSIFICATION_METRICS,
-                                       .name = "ClassificationMetrics",
-                                       .dispose = dispose};
+static const hm_class metrics_class = {
+    .kind = HMATH_KIND_CLASSIFICATION_METRICS, .name = "ClassificationMetrics", .dispose = dispose};
 
-hm_status hm_classification_metrics_create(hm_context *ctx, double accuracy, const hm_list *precision,
-                                           const hm_list *recall, const hm_list *f1,
-                                           hm_classification_metrics **out)
+hm_status hm_classification_metrics_create(hm_context *ctx, double accuracy,
+                                           const hm_list *precision, const hm_list *recall,
+                                           const hm_list *f1, hm_classification_metrics **out)
 {
     hm_classification_metrics *created = NULL;
     hm_status st = hm_value_create(ctx, &metrics_class, sizeof *created, &created);

@@ -12,8 +12,8 @@ typedef struct hm_classification_metrics {
 } hm_classification_metrics;
 
 /* Takes a reference of its own to each list. */
-hm_status hm_classification_metrics_create(hm_context *ctx, double accuracy, const hm_list *precision,
-                                           const hm_list *recall, const hm_list *f1,
-                                           hm_classification_metrics **out);
+hm_status hm_classification_metrics_create(hm_context *ctx, double accuracy,
+                                           const hm_list *precision, const hm_list *recall,
+                                           const hm_list *f1, hm_classification_metrics **out);
 
 #endif

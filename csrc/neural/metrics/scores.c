@@ -10,7 +10,8 @@
 
 hm_status hm_perplexity(hm_context *ctx, const hm_doubles *log_probabilities, double *out)
 {
-    const char *argument = "negative_log_probabilities"; /* the parameter's name, not what it holds */
+    const char *argument =
+        "negative_log_probabilities"; /* the parameter's name, not what it holds */
     const double *x = log_probabilities->data;
     const int64_t n = log_probabilities->length;
     hm_status st;
@@ -64,7 +65,8 @@ static void write_units(void *task, int64_t chunk)
     const int64_t last = hm_split(t->count, t->chunks, chunk + 1);
     for (int64_t i = hm_split(t->count, t->chunks, chunk); i < last; i++) {
         const double *x = t->rows + i * t->width;
-        const hm_wide norm = hm_wide_root(hm_sum_row(t->kernels, HM_ROW_SQUARES, x, NULL, t->width));
+        const hm_wide norm =
+            hm_wide_root(hm_sum_row(t->kernels, HM_ROW_SQUARES, x, NULL, t->width));
         if (norm.value == 0)
             remember_least(&t->zero_row, i);
         else
@@ -73,7 +75,8 @@ static void write_units(void *task, int64_t chunk)
 }
 
 /* Every row brought to length 1, in scratch memory. */
-static hm_status unit_rows(hm_context *ctx, const char *argument, const hm_tensor *tensor, double **out)
+static hm_status unit_rows(hm_context *ctx, const char *argument, const hm_tensor *tensor,
+                           double **out)
 {
     double *units = NULL;
     hm_status st = hm_scratch_create(ctx, (size_t)tensor->size, sizeof *units, &units);
@@ -101,7 +104,8 @@ static hm_status check_sides(hm_context *ctx, const hm_tensor *left, const hm_te
     hm_status st;
     if ((st = hm_check_rank(ctx, "left", &left->shape, 2)) != HMATH_OK ||
         (st = hm_check_rank(ctx, "right", &right->shape, 2)) != HMATH_OK ||
-        (st = hm_check_length(ctx, "right", right->shape.extent[1], left->shape.extent[1])) != HMATH_OK ||
+        (st = hm_check_length(ctx, "right", right->shape.extent[1], left->shape.extent[1])) !=
+            HMATH_OK ||
         (st = hm_check_some(ctx, "left", left->size)) != HMATH_OK ||
         (st = hm_check_some(ctx, "right", right->size)) != HMATH_OK ||
         (st = hm_check_tensor_finite(ctx, "left", left)) != HMATH_OK)
@@ -109,8 +113,8 @@ static hm_status check_sides(hm_context *ctx, const hm_tensor *left, const hm_te
     return hm_check_tensor_finite(ctx, "right", right);
 }
 
-hm_status hm_cosine_similarity_matrix(hm_context *ctx, const hm_tensor *left, const hm_tensor *right,
-                                      hm_tensor **out)
+hm_status hm_cosine_similarity_matrix(hm_context *ctx, const hm_tensor *left,
+                                      const hm_tensor *right, hm_tensor **out)
 {
     hm_status st = check_sides(ctx, left, right);
     if (st != HMATH_OK)
@@ -161,8 +165,8 @@ typedef struct margin_job {
 } margin_job;
 
 /*
- * l - r is d + e without error (Knuth's TwoSum), so that the loss keeps its accuracy where margin and y d
- * nearly cancel.
+ * l - r is d + e without error (Knuth's TwoSum), so that the loss keeps its accuracy where margin
+ * and y d nearly cancel.
  */
 static double margin_term(double margin, double l, double r, double y)
 {
@@ -216,7 +220,8 @@ hm_status hm_margin_ranking_loss(hm_context *ctx, double margin, const hm_double
     hm_partial total;
     hm_reduce(ctx, &how, &job, left->length, &total);
     double mean = total.of[0] / n;
-    if (!isfinite(mean)) { /* once more where neither a term nor a sum of 2^62 of them can overflow */
+    if (!isfinite(
+            mean)) { /* once more where neither a term nor a sum of 2^62 of them can overflow */
         job.scale = 0x1p-64;
         hm_reduce(ctx, &how, &job, left->length, &total);
         mean = total.of[0] / n * 0x1p64;

@@ -1,4 +1,6 @@
-/* Radix sort, from the lowest byte of a key to the highest; bytes that all keys share are skipped. */
+/*
+ * Radix sort, from the lowest byte of a key to the highest; bytes that all keys share are skipped.
+ */
 #include "neural/metrics/sort.h"
 
 enum { BYTES = 8, VALUES = 256, FEW = 32 };
