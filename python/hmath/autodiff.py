@@ -1,0 +1,1113 @@
+"""Graphs of operations, their derivatives, and programs made of them.
+
+    >>> from hmath import autodiff as ad
+    >>> x, y = ad.variable("x"), ad.variable("y")
+    >>> z = ad.sin(x) * y + x**2
+    >>> ad.value_and_gradient(z, {x: 0.0, y: 3.0}, [x, y])
+    (0.0, [3.0, 0.0])
+
+An :class:`Expr` is a scalar node, an :class:`ADTensor` a node with a shape. Nodes are immutable; shapes are
+checked when a node is made, numbers when it is evaluated. Operands broadcast as NumPy's do; a number, a
+:class:`~hmath.tensor.Tensor` or an array of float64 among them is a constant.
+
+:func:`gradient` gives nodes, which can be differentiated again. :func:`compile` makes a :class:`Program`, which
+runs a whole training step in one call; :func:`evaluate` and its relatives compile once and remember the
+program on the output.
+
+A failure while numbers are computed is the operation's own error, with the node's operation named:
+``autodiff.log: value[3] = -1.0; required > 0``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from . import _convert
+from ._call import CData, callback_failed, check, context, invoke, make
+from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
+from ._hmath import ffi, lib
+from ._owner import Owner, adopt
+from ._result import owns
+from .tensor import TensorDouble
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from ._typing import BooleanRows, TensorLike
+    from .deeplearning_core import Activation
+    from .deeplearning_layers import ConvOptions, PoolMode
+
+    Operand: TypeAlias = "Node | TensorLike | float"
+    Value: TypeAlias = "TensorDouble | float"
+    Axes: TypeAlias = "int | Sequence[int] | None"
+
+__all__ = [
+    "ADTensor",
+    "Dual",
+    "Expr",
+    "Node",
+    "Program",
+    "absolute",
+    "activation",
+    "batch_norm",
+    "broadcast_to",
+    "compile",
+    "concatenate",
+    "constant",
+    "convolution",
+    "cos",
+    "custom",
+    "dense",
+    "dropout",
+    "element",
+    "embedding",
+    "equal",
+    "erf",
+    "evaluate",
+    "exp",
+    "expm1",
+    "gather",
+    "gradient",
+    "group_norm",
+    "instance_norm",
+    "jacobian",
+    "jvp",
+    "layer_norm",
+    "less",
+    "less_equal",
+    "log",
+    "log1p",
+    "log_softmax",
+    "matmul",
+    "max",
+    "maximum",
+    "mean",
+    "minimum",
+    "multihead_attention",
+    "norm",
+    "pooling",
+    "power",
+    "pull_back",
+    "push_forward",
+    "reciprocal",
+    "reshape",
+    "rms_norm",
+    "select",
+    "sign",
+    "sin",
+    "softmax",
+    "sparsemax",
+    "sqrt",
+    "square",
+    "stack",
+    "sum",
+    "tan",
+    "tanh",
+    "to_dot",
+    "transpose",
+    "transposed_convolution",
+    "value_and_gradient",
+    "variable",
+]
+
+_new = ffi.new
+_HANDLES = ffi.typeof("hmath_value *[]")
+_ALL_AXES = lib.HMATH_ALL_AXES
+
+# ---------------------------------------------------------------- nodes
+
+
+class Node(Owner):
+    """A node of a graph: an :class:`Expr` or an :class:`ADTensor`."""
+
+    __slots__ = ("_programs",)
+
+    # NumPy's arrays leave operators with a node to the node.
+    __array_ufunc__ = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents; ``()`` for an Expr."""
+        handle = self._open()
+        rank = lib.hmath_autodiff_rank(handle)
+        return tuple(ffi.unpack(lib.hmath_autodiff_shape(handle), rank)) if rank else ()
+
+    @property
+    def rank(self) -> int:
+        """The number of axes; 0 for an Expr."""
+        return int(lib.hmath_autodiff_rank(self._open()))
+
+    ndim = rank
+
+    @property
+    def operation(self) -> str:
+        """What computes the node: ``"autodiff.add"``."""
+        return str(ffi.string(lib.hmath_autodiff_operation(self._open())).decode())
+
+    @property
+    def name(self) -> str | None:
+        """A variable's name; None for other nodes."""
+        name = lib.hmath_autodiff_name(self._open())
+        return ffi.string(name).decode() if name else None
+
+    def to_dot(self) -> str:
+        """The graph in Graphviz's language."""
+        return to_dot(self)
+
+    def _repr_svg_(self) -> str:
+        """The picture that notebooks show."""
+        from ._picture import svg
+
+        return svg(self.to_dot())
+
+    def _describe(self) -> str:
+        text = _string(invoke(lib.hmath_autodiff_to_text, self._open()))
+        shape = self.shape
+        return f"<{type(self).__name__} {list(shape)}: {text}>" if shape else f"<Expr: {text}>"
+
+    def __hash__(self) -> int:
+        return hash(_address(self._open()))
+
+    # Nodes are keys of bindings, so == asks whether it is the same node; see equal() for elements.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and _address(self._open()) == _address(other._open("other"))
+
+    def __add__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_add, self, other)
+
+    def __radd__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_add, other, self)
+
+    def __sub__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_subtract, self, other)
+
+    def __rsub__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_subtract, other, self)
+
+    def __mul__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_multiply, self, other)
+
+    def __rmul__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_multiply, other, self)
+
+    def __truediv__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_divide, self, other)
+
+    def __rtruediv__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_divide, other, self)
+
+    def __pow__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_power, self, other)
+
+    def __rpow__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_power, other, self)
+
+    def __matmul__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_matmul, self, other)
+
+    def __rmatmul__(self, other: Operand) -> Node:
+        return _binary(lib.hmath_autodiff_matmul, other, self)
+
+    def __neg__(self) -> Node:
+        return _node(invoke(lib.hmath_autodiff_negate, self._open()))
+
+    def __pos__(self) -> Node:
+        return self
+
+    def __abs__(self) -> Node:
+        return _node(invoke(lib.hmath_autodiff_absolute, self._open()))
+
+
+@owns(lib.HMATH_KIND_AD_EXPR)
+class Expr(Node):
+    """A scalar node (kind 287)."""
+
+    __slots__ = ()
+
+
+@owns(lib.HMATH_KIND_AD_TENSOR)
+class ADTensor(Node):
+    """A node with a shape of rank 1 or more (kind 288)."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Node:
+        """Integers, slices and ``...``; an Expr where every axis is given an integer."""
+        return _slice(self, index)
+
+    def reshape(self, *shape: int | Sequence[int]) -> Node:
+        """The same elements under another shape. One extent may be -1: what is left over."""
+        return reshape(self, _flat(shape))
+
+    def transpose(self, *axes: int | Sequence[int]) -> Node:
+        """Axes in another order: axis i of the result is axis ``axes[i]``; by default, reversed."""
+        return transpose(self, _flat(axes) or None)
+
+    @property
+    def T(self) -> Node:
+        """All axes in reverse."""
+        return transpose(self)
+
+    def sum(self, axis: Axes = None, keepdims: bool = False) -> Node:
+        """See :func:`hmath.autodiff.sum`."""
+        return sum(self, axis, keepdims)
+
+    def mean(self, axis: Axes = None, keepdims: bool = False) -> Node:
+        """See :func:`hmath.autodiff.mean`."""
+        return mean(self, axis, keepdims)
+
+    def max(self, axis: Axes = None, keepdims: bool = False) -> Node:
+        """See :func:`hmath.autodiff.max`."""
+        return max(self, axis, keepdims)
+
+
+_KIND_EXPR = lib.HMATH_KIND_AD_EXPR
+
+
+def _node(handle: CData) -> Any:
+    """The owner of a handle of either kind."""
+    return adopt(Expr if lib.hmath_kind(handle) == _KIND_EXPR else ADTensor, handle)
+
+
+def _address(handle: CData) -> int:
+    return int(ffi.cast("intptr_t", handle))
+
+
+def _operand(x: Any, argument: str) -> CData:
+    """The handle of a node, or of a number, Tensor or array that becomes a constant."""
+    cls = type(x)
+    if cls is Expr or cls is ADTensor:
+        return x._open(argument)
+    if cls is float or cls is int:
+        return make(_convert.double(x, argument))
+    if isinstance(x, Owner):
+        return x._open(argument)
+    if getattr(x, "ndim", 0):
+        return make(_convert.tensor(x, argument))
+    if hasattr(x, "__float__") or hasattr(x, "__index__"):
+        return make(_convert.double(x, argument))
+    raise type_mismatch(argument, "ADExpr or ADTensor", x)
+
+
+def _operands(x: Any, argument: str) -> list[CData]:
+    """The handles of a sequence of operands."""
+    if isinstance(x, Owner) or not hasattr(x, "__iter__"):
+        raise type_mismatch(argument, "List of ADExpr or ADTensor", x)
+    return [_operand(item, argument) for item in x]
+
+
+def _names(x: Any) -> bool:
+    """May x be an operand? What is not is left to the other operand's own operator."""
+    return isinstance(x, Owner) or hasattr(x, "__float__") or hasattr(x, "__index__") or hasattr(x, "ndim")
+
+
+def _binary(function: Any, left: Any, right: Any) -> Any:
+    if not (_names(left) and _names(right)):
+        return NotImplemented
+    return _node(invoke(function, _operand(left, "left"), _operand(right, "right")))
+
+
+def _unary(name: str, x: Any) -> Any:
+    """A function of one operand: of a node, or of a Dual."""
+    if type(x) is Dual:
+        return adopt(Dual, invoke(getattr(lib, f"hmath_dual_{name}"), x._open("value")))
+    return _node(invoke(getattr(lib, f"hmath_autodiff_{name}"), _operand(x, "value")))
+
+
+def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "right")) -> Any:
+    if type(left) is Dual or type(right) is Dual:
+        a, b = _dual_operand(left, names[0]), _dual_operand(right, names[1])
+        return adopt(Dual, invoke(getattr(lib, f"hmath_dual_{name}"), a, b))
+    function = getattr(lib, f"hmath_autodiff_{name}")
+    return _node(invoke(function, _operand(left, names[0]), _operand(right, names[1])))
+
+
+def _string(handle: CData) -> str:
+    data, size = _new("const char **"), _new("size_t *")
+    check(lib.hmath_string_get(handle, data, size))
+    return ffi.buffer(data[0], size[0])[:].decode()
+
+
+def _array(handles: list[CData]) -> CData:
+    """Handles as a C array; `handles` has to outlive it."""
+    return _new(_HANDLES, handles) if handles else ffi.NULL
+
+
+# ---------------------------------------------------------------- variables and constants
+
+
+@overload
+def variable(name: str) -> Expr: ...
+@overload
+def variable(name: str, shape: tuple[()]) -> Expr: ...
+@overload
+def variable(name: str, shape: Sequence[int]) -> ADTensor: ...
+def variable(name: str, shape: Sequence[int] = ()) -> Any:
+    """A value that comes when the graph is evaluated: an Expr, or an ADTensor of a shape.
+
+    Two variables of one name are two variables.
+    """
+    if not isinstance(name, str):
+        raise type_mismatch("name", "str", name)
+    extents = _convert.int_list(shape, "shape")
+    handle = invoke(lib.hmath_autodiff_variable, name.encode(), len(extents), extents)
+    return adopt(ADTensor if extents else Expr, handle)
+
+
+def constant(value: TensorLike | float) -> Node:
+    """Finite numbers as a node: an Expr of a number, an ADTensor of a Tensor or array."""
+    return _node(invoke(lib.hmath_autodiff_constant, _operand(value, "value")))
+
+
+def to_dot(*outputs: Node) -> str:
+    """The graph of some outputs in Graphviz's language."""
+    handles = [_operand(output, "outputs") for output in outputs]
+    return _string(invoke(lib.hmath_autodiff_to_dot, _array(handles), len(handles)))
+
+
+# ---------------------------------------------------------------- elementwise
+
+
+def exp(value: Operand | Dual) -> Any:
+    """eˣ. ``Overflow``."""
+    return _unary("exp", value)
+
+
+def expm1(value: Operand | Dual) -> Any:
+    """eˣ − 1, accurate near 0. ``Overflow``."""
+    return _unary("expm1", value)
+
+
+def log(value: Operand | Dual) -> Any:
+    """ln x. ``DomainError`` unless x > 0."""
+    return _unary("log", value)
+
+
+def log1p(value: Operand | Dual) -> Any:
+    """ln(1 + x), accurate near 0. ``DomainError`` unless x > −1."""
+    return _unary("log1p", value)
+
+
+def sqrt(value: Operand | Dual) -> Any:
+    """√x. ``DomainError`` unless x ≥ 0; its derivative needs x > 0."""
+    return _unary("sqrt", value)
+
+
+def sin(value: Operand | Dual) -> Any:
+    """sin x."""
+    return _unary("sin", value)
+
+
+def cos(value: Operand | Dual) -> Any:
+    """cos x."""
+    return _unary("cos", value)
+
+
+def tan(value: Operand | Dual) -> Any:
+    """tan x."""
+    return _unary("tan", value)
+
+
+def tanh(value: Operand | Dual) -> Any:
+    """tanh x; its derivative never saturates."""
+    return _unary("tanh", value)
+
+
+def erf(value: Operand | Dual) -> Any:
+    """The error function."""
+    return _unary("erf", value)
+
+
+def absolute(value: Operand | Dual) -> Any:
+    """|x|; the derivative at 0 is 0."""
+    return _unary("absolute", value)
+
+
+def sign(value: Operand) -> Node:
+    """−1, 0 or 1; the derivative is 0."""
+    return _node(invoke(lib.hmath_autodiff_sign, _operand(value, "value")))
+
+
+def square(value: Operand) -> Node:
+    """x²."""
+    return _node(invoke(lib.hmath_autodiff_square, _operand(value, "value")))
+
+
+def reciprocal(value: Operand) -> Node:
+    """1/x. ``DomainError`` for x = 0."""
+    return _node(invoke(lib.hmath_autodiff_reciprocal, _operand(value, "value")))
+
+
+def power(base: Operand | Dual, exponent: Operand | Dual) -> Any:
+    """xʸ. ``DomainError``: x < 0 with y no integer, x = 0 with y < 0."""
+    return _pair("power", base, exponent, ("base", "exponent"))
+
+
+def maximum(left: Operand | Dual, right: Operand | Dual) -> Any:
+    """The larger of two; in a tie each gets half of the cotangent."""
+    return _pair("maximum", left, right)
+
+
+def minimum(left: Operand | Dual, right: Operand | Dual) -> Any:
+    """The smaller of two; in a tie each gets half of the cotangent."""
+    return _pair("minimum", left, right)
+
+
+def equal(left: Operand, right: Operand) -> Node:
+    """1.0 where the two are equal, else 0.0; the derivative is 0."""
+    return _pair("equal", left, right)  # type: ignore[no-any-return]
+
+
+def less(left: Operand, right: Operand) -> Node:
+    """1.0 where left < right, else 0.0; the derivative is 0."""
+    return _pair("less", left, right)  # type: ignore[no-any-return]
+
+
+def less_equal(left: Operand, right: Operand) -> Node:
+    """1.0 where left ≤ right, else 0.0; the derivative is 0."""
+    return _pair("less_equal", left, right)  # type: ignore[no-any-return]
+
+
+def select(condition: Operand, a: Operand, b: Operand) -> Node:
+    """a where the condition is not 0, else b. No derivative flows into the condition."""
+    handles = _operand(condition, "condition"), _operand(a, "a"), _operand(b, "b")
+    return _node(invoke(lib.hmath_autodiff_select, *handles))
+
+
+def activation(method: Activation, value: Operand) -> Node:
+    """An activation of every element, with the derivative and kinks of :mod:`~hmath.deeplearning_core`."""
+    how = _convert.value(method, "method", "Activation")[2]
+    return _node(invoke(lib.hmath_autodiff_activation, how, _operand(value, "value")))
+
+
+# ---------------------------------------------------------------- arrangement
+
+
+def _flat(numbers: Any) -> Any:
+    """``(2, 3)`` from ``f(2, 3)`` and from ``f((2, 3))``."""
+    return numbers[0] if len(numbers) == 1 and hasattr(numbers[0], "__iter__") else numbers
+
+
+def _axis(axis: int, rank: int, argument: str, index: int | None = None) -> int:
+    """An axis that may count from the end."""
+    if not -rank <= axis < rank:
+        raise index_out_of_bounds(argument, axis, rank, index)
+    return axis % rank
+
+
+def _shape_of(handle: CData) -> tuple[int, ...]:
+    rank = lib.hmath_autodiff_rank(handle)
+    if rank < 0:  # an operand that becomes a constant
+        rank = lib.hmath_tensor_rank(handle)
+        return tuple(ffi.unpack(lib.hmath_tensor_shape(handle), rank)) if rank > 0 else ()
+    return tuple(ffi.unpack(lib.hmath_autodiff_shape(handle), rank)) if rank else ()
+
+
+def reshape(value: Operand, shape: Sequence[int]) -> Node:
+    """The same elements, row-major, under another shape. One extent may be −1: what is left over."""
+    handle, extents = _operand(value, "value"), _convert.int_list(shape, "shape")
+    if extents.count(-1) == 1:
+        size = known = 1
+        for extent in _shape_of(handle):
+            size *= extent
+        for extent in extents:
+            known *= extent
+        if known < 0 and size % known == 0:
+            extents[extents.index(-1)] = size // -known
+    return _node(invoke(lib.hmath_autodiff_reshape, handle, len(extents), extents))
+
+
+def transpose(value: Operand, axes: Sequence[int] | None = None) -> Node:
+    """Axes in another order: axis i of the result is axis ``axes[i]``; by default, reversed."""
+    handle = _operand(value, "value")
+    if axes is None:
+        return _node(invoke(lib.hmath_autodiff_transpose, handle, ffi.NULL))
+    rank, order = len(_shape_of(handle)), _convert.int_list(axes, "axes")
+    if len(order) != rank:
+        raise dimension_mismatch("axes", rank, len(order))
+    order = [_axis(axis, rank, "axes", i) for i, axis in enumerate(order)]
+    return _node(invoke(lib.hmath_autodiff_transpose, handle, order))
+
+
+def broadcast_to(value: Operand, shape: Sequence[int]) -> Node:
+    """Repeated to a larger shape."""
+    extents = _convert.int_list(shape, "shape")
+    handle = _operand(value, "value")
+    return _node(invoke(lib.hmath_autodiff_broadcast_to, handle, len(extents), extents))
+
+
+def element(value: Operand, index: int) -> Expr:
+    """Element `index` of a tensor, counted row-major, as an Expr."""
+    return adopt(Expr, invoke(lib.hmath_autodiff_element, _operand(value, "value"), index))
+
+
+def _slice(value: ADTensor, index: Any) -> Node:
+    from .tensor import _full_index, _within  # the same index, of another kind of tensor
+
+    handle, shape = value._open(), value.shape
+    parts = _full_index(index, len(shape))
+    start, stop, step, kept = [], [], [], []
+    for axis, (part, extent) in enumerate(zip(parts, shape, strict=True)):
+        if isinstance(part, slice):
+            first, last, stride = part.indices(extent)
+            kept.append(len(range(first, last, stride)))
+        else:
+            first = _within(part, extent, "index", axis)
+            last, stride = first + 1, 1
+        start.append(first)
+        stop.append(last)
+        step.append(stride)
+    if not kept:
+        position = 0
+        for first, extent in zip(start, shape, strict=True):
+            position = position * extent + first
+        return element(value, position)
+    sliced = invoke(lib.hmath_autodiff_slice, handle, start, stop, step)
+    if len(kept) == len(shape):
+        return _node(sliced)  # type: ignore[no-any-return]
+    return _node(invoke(lib.hmath_autodiff_reshape, sliced, len(kept), kept))  # type: ignore[no-any-return]
+
+
+def concatenate(values: Sequence[Operand], axis: int = 0) -> Node:
+    """Along an axis that all have."""
+    handles = _operands(values, "values")
+    rank = len(_shape_of(handles[0])) if handles else 0
+    where = _axis(axis, rank, "axis") if rank else axis
+    return _node(invoke(lib.hmath_autodiff_concatenate, _array(handles), len(handles), where))
+
+
+def stack(values: Sequence[Operand], shape: Sequence[int] | None = None, axis: int = 0) -> Node:
+    """Scalars as a tensor of `shape`; without one, nodes of one shape side by side along a new axis.
+
+    ``stack([a, b, c, d], (2, 2))`` is the matrix of four scalars.
+    """
+    handles = _operands(values, "values")
+    if shape is not None:
+        extents = _convert.int_list(shape, "shape")
+        return _node(
+            invoke(lib.hmath_autodiff_stack, _array(handles), len(handles), len(extents), extents)
+        )
+    rank = len(_shape_of(handles[0])) + 1 if handles else 1
+    where = _axis(axis, rank, "axis")
+    return _node(invoke(lib.hmath_autodiff_stack_along, _array(handles), len(handles), where))
+
+
+def gather(value: Operand, indices: Operand | Sequence[int], axis: int = 0) -> Node:
+    """Along an axis, the slices that `indices` name: whole numbers, or a node of them.
+
+    The axis gives way to the axes of `indices`. ``IndexOutOfBounds`` and ``DomainError`` (no whole number)
+    come when the graph is evaluated.
+    """
+    handle = _operand(value, "value")
+    where = _axis(axis, len(_shape_of(handle)), "axis")
+    return _node(invoke(lib.hmath_autodiff_gather, handle, _indices(indices), where))
+
+
+def embedding(weights: Operand, indices: Operand | Sequence[int]) -> Node:
+    """Rows of [vocabulary, features] weights, as :func:`gather` along axis 0."""
+    return gather(weights, indices, 0)
+
+
+def _indices(indices: Any) -> CData:
+    """Whole numbers as a node, a Tensor or a constant list of them."""
+    if isinstance(indices, Owner):
+        return indices._open("indices")
+    dtype = getattr(indices, "dtype", None)
+    if dtype is not None and dtype.kind in "iu":
+        indices = indices.astype("float64")
+    if getattr(indices, "ndim", 0):
+        return make(_convert.tensor(indices, "indices"))
+    numbers = [float(i) for i in _convert.int_list(indices, "indices")]
+    return invoke(lib.hmath_tensor_create, 1, [len(numbers)], numbers or ffi.NULL)
+
+
+# ---------------------------------------------------------------- reductions and products
+
+
+def _axes(axis: Axes, rank: int) -> tuple[int, Any]:
+    """How many axes, and which; none given means all."""
+    if axis is None:
+        return _ALL_AXES, ffi.NULL
+    given = [axis] if isinstance(axis, int) else axis
+    numbers = [_axis(a, rank, "axis") for a in _convert.int_list(given, "axis")]
+    return len(numbers), numbers
+
+
+def _reduce(function: Any, value: Any, axis: Axes, keepdims: bool) -> Any:
+    handle = _operand(value, "value")
+    count, axes = _axes(axis, len(_shape_of(handle)))
+    return _node(invoke(function, handle, count, axes, bool(keepdims)))
+
+
+def sum(value: Operand, axis: Axes = None, keepdims: bool = False) -> Any:
+    """Along one axis, several, or all. With `keepdims` they stay with extent 1."""
+    return _reduce(lib.hmath_autodiff_sum, value, axis, keepdims)
+
+
+def mean(value: Operand, axis: Axes = None, keepdims: bool = False) -> Any:
+    """Along one axis, several, or all. ``EmptyInput`` of nothing."""
+    return _reduce(lib.hmath_autodiff_mean, value, axis, keepdims)
+
+
+def max(value: Operand, axis: Axes = None, keepdims: bool = False) -> Any:
+    """Along one axis, several, or all; equal maxima share the cotangent alike. ``EmptyInput`` of nothing."""
+    return _reduce(lib.hmath_autodiff_max, value, axis, keepdims)
+
+
+def norm(values: Node | Sequence[Node]) -> Expr:
+    """Euclidean norm over all elements of one node or several, without overflow on the way."""
+    handles = _operands([values] if isinstance(values, Node) else values, "values")
+    return adopt(Expr, invoke(lib.hmath_autodiff_norm, _array(handles), len(handles)))
+
+
+def matmul(left: Operand, right: Operand) -> Node:
+    """left @ right as in NumPy: matrices on the last two axes, the others broadcast."""
+    return _binary(lib.hmath_autodiff_matmul, left, right)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+@overload
+def gradient(output: Node, wrt: Node) -> Node: ...
+@overload
+def gradient(output: Node, wrt: Sequence[Node]) -> list[Node]: ...
+def gradient(output: Node, wrt: Node | Sequence[Node]) -> Any:
+    """The gradient of a node of one element with respect to others, as nodes.
+
+    Zeros where it does not depend on them. Gradients can be differentiated again, except through softmax,
+    log_softmax, sparsemax, CTC, attention and custom nodes: there a ``DomainError`` names the operation.
+    """
+    of, one = _operand(output, "output"), isinstance(wrt, Node)
+    asked = _operands([wrt] if one else wrt, "wrt")
+    out = _new(_HANDLES, len(asked))
+    check(lib.hmath_autodiff_gradient(context(), of, _array(asked), len(asked), out))
+    found = [_node(_owned(out[i])) for i in range(len(asked))]
+    return found[0] if one else found
+
+
+def pull_back(outputs: Sequence[Node], seeds: Sequence[Operand], wrt: Sequence[Node]) -> list[Node]:
+    """Σᵢ (∂outputs[i]/∂wrt)ᵀ seeds[i] as nodes: reverse mode from outputs of any shape."""
+    of, by, asked = _operands(outputs, "outputs"), _operands(seeds, "seeds"), _operands(wrt, "wrt")
+    if len(of) != len(by):
+        raise dimension_mismatch("seeds", len(of), len(by))
+    out = _new(_HANDLES, len(asked))
+    check(
+        lib.hmath_autodiff_pull_back(
+            context(), _array(of), _array(by), len(of), _array(asked), len(asked), out
+        )
+    )
+    return [_node(_owned(out[i])) for i in range(len(asked))]
+
+
+def push_forward(output: Node, wrt: Sequence[Node], tangents: Sequence[Operand]) -> Node:
+    """Σⱼ (∂output/∂wrt[j]) tangents[j] as a node: forward mode."""
+    of, asked, along = _operand(output, "output"), _operands(wrt, "wrt"), _operands(tangents, "tangents")
+    if len(asked) != len(along):
+        raise dimension_mismatch("tangents", len(asked), len(along))
+    return _node(
+        invoke(lib.hmath_autodiff_push_forward, of, _array(asked), _array(along), len(asked))
+    )
+
+
+# ---------------------------------------------------------------- programs
+
+
+def _owned(value: CData) -> CData:
+    return ffi.gc(value, lib.hmath_release)
+
+
+def _value(value: CData) -> Value:
+    """A float for a Double, a TensorDouble for a Tensor; takes the reference over."""
+    if lib.hmath_kind(value) == lib.HMATH_KIND_DOUBLE:
+        number = _new("double *")
+        lib.hmath_double_get(value, number)
+        lib.hmath_release(value)
+        return number[0]  # type: ignore[no-any-return]
+    return adopt(TensorDouble, _owned(value))
+
+
+def _bound(x: Any, argument: str) -> CData:
+    """The handle of what a variable stands for."""
+    if isinstance(x, Owner):
+        return x._open(argument)
+    if getattr(x, "ndim", 0):
+        return make(_convert.tensor(x, argument))
+    return make(_convert.double(x, argument))
+
+
+@owns(lib.HMATH_KIND_PROGRAM)
+class Program(Owner):
+    """A compiled graph (kind 300): call it with one value per input, in the order of the inputs.
+
+    Immutable: any number of threads may run it at once.
+    """
+
+    __slots__ = ("_single",)
+
+    _single: bool
+
+    def __call__(self, *inputs: Value | TensorLike) -> Any:
+        """The outputs: a float for an Expr, a TensorDouble for an ADTensor; a list where a list was compiled."""
+        handles = [_bound(x, "inputs") for x in inputs]
+        results = _run(self._open(), handles)
+        return results[0] if self._single else results
+
+    def _numbers(self) -> tuple[int, int, int, int]:
+        numbers = [_new("int64_t *") for _ in range(4)]
+        check(lib.hmath_program_describe(self._open(), *numbers))
+        return tuple(number[0] for number in numbers)
+
+    @property
+    def steps(self) -> int:
+        """How many steps a run takes; elementwise chains are one."""
+        return self._numbers()[1]
+
+    @property
+    def workspace(self) -> int:
+        """Bytes that a run needs besides its results."""
+        return self._numbers()[3]
+
+    def _describe(self) -> str:
+        nodes, steps, groups, workspace = self._numbers()
+        handle = self._open()
+        inputs, outputs = lib.hmath_program_inputs(handle), lib.hmath_program_outputs(handle)
+        return (
+            f"<Program of {nodes} nodes: {inputs} inputs, {outputs} outputs, {steps} steps "
+            f"({groups} of them groups), {workspace} bytes of workspace>"
+        )
+
+    def __copy__(self) -> Program:
+        copy = super().__copy__()
+        copy._single = self._single
+        return copy
+
+
+def _run(program: CData, inputs: list[CData]) -> list[Value]:
+    n = lib.hmath_program_outputs(program)
+    out = _new(_HANDLES, n)
+    check(lib.hmath_program_run(context(), program, _array(inputs), len(inputs), out, n))
+    return [_value(out[i]) for i in range(n)]
+
+
+def _compile(outputs: list[CData], inputs: list[CData]) -> CData:
+    return invoke(
+        lib.hmath_autodiff_compile, _array(outputs), len(outputs), _array(inputs), len(inputs)
+    )
+
+
+def compile(outputs: Node | Sequence[Node], inputs: Sequence[Node]) -> Program:
+    """A :class:`Program` that computes the outputs from values for the inputs, which are variables.
+
+    ``DomainError``: a variable of the graph is missing, or an input is no variable of the graph.
+    """
+    one = isinstance(outputs, Node)
+    program = adopt(
+        Program,
+        _compile(_operands([outputs] if one else outputs, "outputs"), _operands(inputs, "inputs")),
+    )
+    program._single = one
+    return program
+
+
+# ---------------------------------------------------------------- evaluation
+
+T = TypeVar("T")
+Bindings = Mapping[Node, Any]
+
+
+def _remembered(node: Node, key: tuple[Any, ...], build: Callable[[], tuple[CData, Any]]) -> CData:
+    """The program for `key`, made once and kept on the node. What `build` returns beside it is kept too."""
+    programs: dict[Any, tuple[CData, Any]]
+    try:
+        programs = node._programs
+    except AttributeError:
+        programs = node._programs = {}
+    if key not in programs:
+        programs[key] = build()
+    return programs[key][0]
+
+
+def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:
+    """The handles of the variables and of what they stand for."""
+    if not isinstance(bindings, Mapping):
+        raise type_mismatch("bindings", "Mapping from variables to values", bindings)
+    variables = [_operand(v, "bindings") for v in bindings]
+    return variables, [_bound(x, "bindings") for x in bindings.values()]
+
+
+@overload
+def evaluate(output: Expr, bindings: Bindings = ...) -> float: ...
+@overload
+def evaluate(output: ADTensor, bindings: Bindings = ...) -> TensorDouble: ...
+@overload
+def evaluate(output: Node, bindings: Bindings = ...) -> Value: ...
+@overload
+def evaluate(output: Sequence[Node], bindings: Bindings = ...) -> list[Value]: ...
+def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) -> Any:
+    """The value of a node, or of several: a float for an Expr, a TensorDouble for an ADTensor.
+
+    `bindings` maps each variable of the graph to a number, a Tensor or an array of float64.
+    """
+    one = isinstance(output, Node)
+    owners: list[Any] = [output] if one else list(output)  # type: ignore[list-item, arg-type]
+    outputs = _operands(owners, "output")
+    variables, values = _bindings({} if bindings is None else bindings)
+    if not owners or not all(isinstance(owner, Node) for owner in owners):
+        results = _run(_compile(outputs, variables), values)
+        return results[0] if one else results
+    key = ("value", *map(_address, outputs), None, *map(_address, variables))
+    program = _remembered(owners[0], key, lambda: (_compile(outputs, variables), None))
+    results = _run(program, values)
+    return results[0] if one else results
+
+
+def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tuple[Any, Any]:
+    """The value of a node of one element and its gradient: ``(value, [gradients])``.
+
+    `wrt` is a list of nodes (by default the variables in `bindings`, in their order); for a single node the
+    gradient is single too.
+    """
+    asked_nodes = list(bindings) if wrt is None else [wrt] if isinstance(wrt, Node) else list(wrt)
+    of, asked = _operand(output, "output"), _operands(asked_nodes, "wrt")
+    variables, values = _bindings(bindings)
+
+    def build() -> tuple[CData, Any]:
+        gradients = gradient(output, asked_nodes)
+        outputs = [of, *(g._open() for g in gradients)]
+        out = _new(_HANDLES, len(outputs))
+        # Variables that only `wrt` knows take part nowhere: they are bound and left alone.
+        used = _used(outputs, variables)
+        program = _compile(outputs, [variables[i] for i in used])
+        return program, (used, asked, variables, out)
+
+    key = ("gradient", *map(_address, asked), None, *map(_address, variables))
+    program = _remembered(output, key, build)
+    used = output._programs[key][1][0]
+    results = _run(program, [values[i] for i in used])
+    return results[0], results[1] if isinstance(wrt, Node) else results[1:]
+
+
+def _used(outputs: list[CData], variables: list[CData]) -> list[int]:
+    """Which variables the outputs depend on; the others have to be in nobody's way."""
+    return [
+        i
+        for i, v in enumerate(variables)
+        if lib.hmath_autodiff_depends(context(), _array(outputs), len(outputs), v) == 1
+    ]
+
+
+def jacobian(output: Node, bindings: Bindings, wrt: Node) -> TensorDouble:
+    """∂output/∂wrt as a Tensor of shape (*output.shape, *wrt.shape)."""
+    of, by = _operand(output, "output"), _operand(wrt, "wrt")
+    variables, values = _bindings(bindings)
+    return adopt(
+        TensorDouble,
+        invoke(lib.hmath_autodiff_jacobian, of, _array(variables), _array(values), len(values), by),
+    )
+
+
+def jvp(output: Node, bindings: Bindings, tangents: Bindings) -> tuple[Any, Any]:
+    """Value and tangent of a node where variables move along `tangents` (those left out stand still)."""
+    of = _operand(output, "output")
+    variables, values = _bindings(bindings)
+    for moving in tangents:
+        if moving not in bindings:
+            raise type_mismatch("tangents", "variables of bindings", moving)
+    along = [
+        _bound(tangents[v], "tangents") if v in tangents else ffi.NULL for v in bindings
+    ]
+    value, tangent = _new("hmath_value **"), _new("hmath_value **")
+    check(
+        lib.hmath_autodiff_jvp(
+            context(), of, _array(variables), _array(values), _array(along), len(values), value, tangent
+        )
+    )
+    return _value(value[0]), _value(tangent[0])
+
+
+# ---------------------------------------------------------------- custom nodes
+
+_customs: dict[int, tuple[Callable[..., Any], Callable[..., Any] | None]] = {}
+_custom_numbers = itertools.count(1)
+
+
+def custom(
+    inputs: Sequence[Operand],
+    forward: Callable[[list[Value]], Any],
+    reverse: Callable[[list[Value], Value], Sequence[Any]] | None = None,
+    shape: Sequence[int] = (),
+) -> Node:
+    """A node whose value and derivative are Python functions.
+
+    ``forward(values)`` gets one value per input (floats for scalars, Tensors for others) and returns a number,
+    or a Tensor or array of `shape`. ``reverse(values, adjoint)`` returns one cotangent per input. First-order.
+    Both live as long as any graph or program that holds the node. An exception in one ends the evaluation.
+    """
+    if not callable(forward):
+        raise type_mismatch("forward", "callable", forward)
+    if reverse is not None and not callable(reverse):
+        raise type_mismatch("reverse", "callable", reverse)
+    handles, extents = _operands(inputs, "inputs"), _convert.int_list(shape, "shape")
+    number = next(_custom_numbers)
+    _customs[number] = forward, reverse
+    try:
+        return _node(
+            invoke(
+                lib.hmath_autodiff_custom,
+                _array(handles),
+                len(handles),
+                len(extents),
+                extents,
+                lib.hmath_python_forward,
+                lib.hmath_python_reverse if reverse is not None else ffi.NULL,
+                ffi.cast("void *", number),
+                lib.hmath_python_destroy,
+            )
+        )
+    except BaseException:
+        _customs.pop(number, None)
+        raise
+
+
+def _lent(value: CData) -> Value:
+    """A value that a callback gets: it may keep it."""
+    return _value(lib.hmath_retain(value))
+
+
+def _given(x: Any, argument: str) -> CData:
+    """What a callback gives back, as a reference to hand over."""
+    return lib.hmath_retain(_bound(x, argument))
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def hmath_python_forward(ctx: CData, user: CData, inputs: CData, n: int, out: CData) -> int:
+    try:
+        forward, _ = _customs[int(ffi.cast("intptr_t", user))]
+        out[0] = _given(forward([_lent(inputs[i]) for i in range(n)]), "forward")
+    except BaseException as error:
+        return callback_failed(error)
+    return 0
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def hmath_python_reverse(
+    ctx: CData, user: CData, inputs: CData, n: int, adjoint: CData, out: CData
+) -> int:
+    try:
+        _, reverse = _customs[int(ffi.cast("intptr_t", user))]
+        assert reverse is not None
+        given = reverse([_lent(inputs[i]) for i in range(n)], _lent(adjoint))
+        cotangents = [_bound(x, "reverse") for x in given]
+        check(lib.hmath_tuple_create(context(), _array(cotangents), len(cotangents), out))
+    except BaseException as error:
+        return callback_failed(error)
+    return 0
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
+def hmath_python_destroy(user: CData) -> None:
+    _customs.pop(int(ffi.cast("intptr_t", user)), None)
+
+
+# ---------------------------------------------------------------- dual numbers
+
+
+def _dual_operand(x: Any, argument: str) -> CData:
+    return x._open(argument) if type(x) is Dual else make(_convert.double(x, argument))
+
+
+def _dual_binary(function: Any, left: Any, right: Any) -> Any:
+    if not all(type(x) is Dual or hasattr(x, "__float__") or hasattr(x, "__index__") for x in (left, right)):
+        return NotImplemented
+    return adopt(Dual, invoke(function, _dual_operand(left, "left"), _dual_operand(right, "right")))
+
+
+@owns(lib.HMATH_KIND_DUAL)
+class Dual(Owner):
+    """A number with its derivative along one direction (kind 289): forward mode without a graph.
+
+    >>> x = Dual(2.0, 1.0)
+    >>> (x * x + 1).tangent
+    4.0
+
+    ``+ - * / **``, ``abs`` and the functions of this module (exp, log, sqrt, sin, ...) carry both along.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: float, tangent: float = 0.0) -> None:
+        numbers = (_convert.double(value, "value")[1], _convert.double(tangent, "tangent")[1])
+        self._handle = invoke(lib.hmath_dual_create, *numbers)
+
+    def _parts(self) -> tuple[float, float]:
+        value, tangent = _new("double *"), _new("double *")
+        check(lib.hmath_dual_get(self._open(), value, tangent))
+        return value[0], tangent[0]
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return self._parts()[0]
+
+    @property
+    def tangent(self) -> float:
+        """Its derivative."""
+        return self._parts()[1]
+
+    def _describe(self) -> str:
+        value, tangent = self._parts()
+        return f"Dual({value!r}, {tangent!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Dual, self._parts()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dual) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __add__(self, other: Dual | float) -> Dual:
+        return _dual_binary(lib.hmath_dual_add, self, other)  # type: ignore[no-any-return]
+
+    def __radd__(self, other: float) -> Dual:
+        return _dual_binary(lib.hmath_dual_add, other, self)  # type: ignore[no-any-return]
+
+    def __sub__(self, other: Dual | float) -> Dual:
+        return _dual_binary(lib.hmath_dual_subtract, self, other)  # type: ignore[no-any-return]
+
+    def __rsub__(self, other: float) -> Dual:
+        return _dual_binary(lib.hmath_dual_subtract, other, self)  # type: ignore[no-any-return]
+
+    def __mul__(self, other: Dual | float) -> Dual:
+        return _dual_binary(lib.hmath_dual_multiply, self, other)  # type: ignore[no-any-return]
+
+    def __rmul__(self, other: float) -> Dual:
+        return _dual_binary(lib.hmath_dual_multiply, other, self)  # type: ignore[no-any-return]
+
+    def __truediv__(self, other: Dual | float) -> Dual:
+        return _dual_binary(lib.hmath_dual_divide, self, other)  # type: ignore[no-any-return]
+
+    def __rtruediv__(self, other: float) -> Dual:
+        return _dual_binary(lib.hmath_dual_divide, other, self)  # type: ignore[no-any-return]
+
+    def __pow__(self, other: Dual | float) -> Dual:
+        return _dual_binary(lib.hmath_dual_power, self, other)  # type: ignore[no-any-return]
+
+    def __rpow__(self, other: float) -> Dual:
+        return _dual_binary(lib.hmath_dual_power, other, self)  # type: ignore[no-any-return]
+
+    def __neg__(self) -> Dual:
+        return adopt(Dual, invoke(lib.hmath_dual_negate, self._open()))
+
+    def __pos__(self) -> Dual:
+        return self
+
+    def __abs__(self) -> Dual:
+        return adopt(Dual, invoke(lib.hmath_dual_absolute, self._open()))
