@@ -185,6 +185,54 @@ HMATH_CALL hmath_autodiff_norm(hmath_context *ctx, const hmath_value *const *val
 HMATH_CALL hmath_autodiff_matmul(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
                                  hmath_value **out);
 
+/* ---------------------------------------------------------------- layers */
+
+/*
+ * The nodes that training needs besides the *_expr and *_ad functions of hmath_deeplearning.h: the
+ * operations without a graph of the same names (in core and layers) say what each computes, checks and
+ * refuses. Scalar parameters and selectors are Values, as there.
+ */
+
+/** Along an axis. First-order. @return HMATH_CHECKED also: IndexOutOfBounds, EmptyInput */
+HMATH_CALL hmath_autodiff_softmax(hmath_context *ctx, const hmath_value *value, int64_t axis, hmath_value **out);
+HMATH_CALL hmath_autodiff_log_softmax(hmath_context *ctx, const hmath_value *value, int64_t axis, hmath_value **out);
+HMATH_CALL hmath_autodiff_sparsemax(hmath_context *ctx, const hmath_value *value, int64_t axis, hmath_value **out);
+
+/** layers.transposed_convolution. The bias is a vector, or a list of scalars. */
+HMATH_CALL hmath_autodiff_transposed_convolution(hmath_context *ctx, const hmath_value *output_padding,
+                                                 const hmath_value *options, const hmath_value *input,
+                                                 const hmath_value *weights, const hmath_value *bias,
+                                                 hmath_value **out);
+
+/** layers.pooling. Of equal maxima in a window the first one gets the cotangent. */
+HMATH_CALL hmath_autodiff_pooling(hmath_context *ctx, const hmath_value *mode, const hmath_value *kernel,
+                                  const hmath_value *stride, const hmath_value *padding,
+                                  const hmath_value *input, hmath_value **out);
+
+/** layers.group_norm and layers.instance_norm. */
+HMATH_CALL hmath_autodiff_group_norm(hmath_context *ctx, const hmath_value *groups, const hmath_value *epsilon,
+                                     const hmath_value *input, hmath_value **out);
+HMATH_CALL hmath_autodiff_instance_norm(hmath_context *ctx, const hmath_value *epsilon, const hmath_value *input,
+                                        hmath_value **out);
+
+/**
+ * Batch normalisation in its training form: input [N, C, spatial...] by the batch's own mean and
+ * population variance per channel, times gamma, plus beta. These statistics are nodes of length C too,
+ * for running averages.
+ */
+HMATH_CALL hmath_autodiff_batch_norm(hmath_context *ctx, const hmath_value *epsilon, const hmath_value *gamma,
+                                     const hmath_value *beta, const hmath_value *input, hmath_value **out,
+                                     hmath_value **mean, hmath_value **variance);
+
+/**
+ * layers.multihead_attention: query [..., N, D], key [..., M, D], value [..., M, F] with the same leading
+ * axes; D and F are split into heads. The mask ([[Bool]], N x M, or NULL) is the same for all. First-order.
+ */
+HMATH_CALL hmath_autodiff_multihead_attention(hmath_context *ctx, const hmath_value *heads,
+                                              const hmath_value *query, const hmath_value *key,
+                                              const hmath_value *value, const hmath_value *mask,
+                                              hmath_value **out);
+
 /* ---------------------------------------------------------------- derivatives */
 
 /**
@@ -221,6 +269,14 @@ HMATH_CALL hmath_autodiff_push_forward(hmath_context *ctx, const hmath_value *ou
  */
 HMATH_CALL hmath_autodiff_compile(hmath_context *ctx, const hmath_value *const *outputs, size_t n,
                                   const hmath_value *const *inputs, size_t m, hmath_value **out);
+
+/**
+ * A program whose outputs are the value of a one-element node and its gradient with respect to k nodes.
+ * Inputs that take part in none of it are let be.
+ */
+HMATH_CALL hmath_autodiff_compile_gradient(hmath_context *ctx, const hmath_value *output,
+                                           const hmath_value *const *inputs, size_t m,
+                                           const hmath_value *const *wrt, size_t k, hmath_value **out);
 
 /** How many inputs and outputs; -1 where v is no program. */
 HMATH_API int64_t hmath_program_inputs(const hmath_value *v);

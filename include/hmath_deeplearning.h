@@ -1061,6 +1061,63 @@ HMATH_CALL hmath_neural_metrics_margin_ranking_loss(hmath_context *ctx, const hm
 
 /* ---------------------------------------------------------------- end of Metrics */
 
+/* ================================================================ Graphs */
+
+/*
+ * Nodes of the operations above, for hmath_autodiff.h: they take ADExpr (287) and ADTensor (288) values,
+ * and Doubles and Tensor Doubles as constants. [ADExpr] is a List of scalars, or an ADTensor of rank 1 or
+ * more; a List gives a List, an ADTensor an ADTensor. Shapes and selectors' parameters are checked here;
+ * elements when the graph is evaluated, with the failures of the operation without a graph.
+ */
+
+/** The activation of a scalar, or of every element of a tensor, with its analytic derivative. */
+HMATH_CALL hmath_neural_core_activation_expr(hmath_context *ctx, const hmath_value *method,
+                                             const hmath_value *value, hmath_value **out);
+
+/** [ADExpr] -> [ADExpr]; of an ADTensor along its last axis. First-order. EmptyInput. */
+HMATH_CALL hmath_neural_core_softmax_expr(hmath_context *ctx, const hmath_value *values, hmath_value **out);
+HMATH_CALL hmath_neural_core_log_softmax_expr(hmath_context *ctx, const hmath_value *values, hmath_value **out);
+HMATH_CALL hmath_neural_core_sparsemax_expr(hmath_context *ctx, const hmath_value *values, hmath_value **out);
+
+/**
+ * The loss of a target and a prediction of the same shape, as an ADExpr. The target is [Double] or a Tensor, or
+ * an ADTensor (a minibatch that changes from run to run); no derivative with respect to it is defined.
+ */
+HMATH_CALL hmath_neural_core_loss_expr(hmath_context *ctx, const hmath_value *method,
+                                       const hmath_value *reduction, const hmath_value *target,
+                                       const hmath_value *prediction, hmath_value **out);
+
+/** CTC of [[ADExpr]] or an ADTensor [time][class], as an ADExpr. First-order. */
+HMATH_CALL hmath_neural_core_ctc_loss_expr(hmath_context *ctx, const hmath_value *blank,
+                                           const hmath_value *labels,
+                                           const hmath_value *log_probabilities, hmath_value **out);
+
+/** input [..., in], weights [out, in], bias [ADExpr] of length out -> [..., out]. */
+HMATH_CALL hmath_neural_layers_dense_ad(hmath_context *ctx, const hmath_value *input,
+                                        const hmath_value *weights, const hmath_value *bias,
+                                        hmath_value **out);
+
+/** layers.convolution with derivatives through input, weights and bias ([ADExpr]). */
+HMATH_CALL hmath_neural_layers_convolution_ad(hmath_context *ctx, const hmath_value *options,
+                                              const hmath_value *input, const hmath_value *weights,
+                                              const hmath_value *bias, hmath_value **out);
+
+/** Over the `axes` trailing axes. */
+HMATH_CALL hmath_neural_layers_layer_norm_ad(hmath_context *ctx, const hmath_value *axes,
+                                             const hmath_value *epsilon, const hmath_value *input,
+                                             hmath_value **out);
+HMATH_CALL hmath_neural_layers_rms_norm_ad(hmath_context *ctx, const hmath_value *axes,
+                                           const hmath_value *epsilon, const hmath_value *input,
+                                           hmath_value **out);
+
+/**
+ * Query [N, D], key [M, D], value [M, F] -> [N, F] (or all with the same leading axes); mask [[Bool]] or NULL.
+ * A fully masked row is zero and passes back exact zeros. First-order.
+ */
+HMATH_CALL hmath_neural_layers_scaled_dot_product_attention_ad(hmath_context *ctx, const hmath_value *query,
+                                                               const hmath_value *key, const hmath_value *value,
+                                                               const hmath_value *mask, hmath_value **out);
+
 #if defined(__cplusplus) && !defined(HMATH_CDEF)
 }
 #endif

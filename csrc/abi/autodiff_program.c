@@ -145,6 +145,37 @@ hmath_status hmath_autodiff_compile(hmath_context *ctx, const hmath_value *const
     return hm_leave(ctx, st);
 }
 
+hmath_status hmath_autodiff_compile_gradient(hmath_context *ctx, const hmath_value *output,
+                                             const hmath_value *const *inputs, size_t m,
+                                             const hmath_value *const *wrt, size_t k,
+                                             hmath_value **out)
+{
+    hm_graph g;
+    hm_node **from = NULL, **asked = NULL, **nodes = NULL;
+    hm_program *program = NULL;
+    hm_status st = hm_graph_enter(ctx, "autodiff.value_and_gradient", out, &g);
+    if (st != HMATH_OK)
+        return st;
+    hm_node *of = hm_arg_node(&g, "output", output);
+    if (hm_arg_nodes(&g, "inputs", inputs, m, &from) == HMATH_OK &&
+        hm_arg_nodes(&g, "wrt", wrt, k, &asked) == HMATH_OK &&
+        !(nodes = hm_alloc_zeroed((k + 1) * sizeof *nodes)))
+        hm_graph_fail(&g, hm_fail_memory(ctx));
+    if (g.status == HMATH_OK) {
+        nodes[0] = of;
+        hm_ad_gradient(&g, of, asked, (int64_t)k, nodes + 1);
+    }
+    if ((st = g.status) == HMATH_OK)
+        st = hm_program_create(ctx, nodes, (int64_t)k + 1, from, (int64_t)m, true, &program);
+    hm_free(from);
+    hm_free(asked);
+    hm_free(nodes);
+    (void)hm_graph_close(&g, NULL, 0, NULL);
+    if (st == HMATH_OK)
+        *out = (hm_value *)program;
+    return hm_leave(ctx, st);
+}
+
 int64_t hmath_program_inputs(const hmath_value *v)
 {
     const hm_program *program = hm_program_from_value(v);

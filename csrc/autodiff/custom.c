@@ -10,6 +10,7 @@
 
 #include "autodiff/gradient.h"
 #include "primitives/index.h"
+#include "primitives/primitives.h"
 #include "runtime/alloc.h"
 #include "runtime/checked.h"
 #include "runtime/list.h"

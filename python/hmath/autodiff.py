@@ -878,28 +878,12 @@ def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tup
     variables, values = _bindings(bindings)
 
     def build() -> tuple[CData, Any]:
-        gradients = gradient(output, asked_nodes)
-        outputs = [of, *(g._open() for g in gradients)]
-        out = _new(_HANDLES, len(outputs))
-        # Variables that only `wrt` knows take part nowhere: they are bound and left alone.
-        used = _used(outputs, variables)
-        program = _compile(outputs, [variables[i] for i in used])
-        return program, (used, asked, variables, out)
+        arguments = of, _array(variables), len(variables), _array(asked), len(asked)
+        return invoke(lib.hmath_autodiff_compile_gradient, *arguments), (variables, asked)
 
     key = ("gradient", *map(_address, asked), None, *map(_address, variables))
-    program = _remembered(output, key, build)
-    used = output._programs[key][1][0]
-    results = _run(program, [values[i] for i in used])
+    results = _run(_remembered(output, key, build), values)
     return results[0], results[1] if isinstance(wrt, Node) else results[1:]
-
-
-def _used(outputs: list[CData], variables: list[CData]) -> list[int]:
-    """Which variables the outputs depend on; the others have to be in nobody's way."""
-    return [
-        i
-        for i, v in enumerate(variables)
-        if lib.hmath_autodiff_depends(context(), _array(outputs), len(outputs), v) == 1
-    ]
 
 
 def jacobian(output: Node, bindings: Bindings, wrt: Node) -> TensorDouble:

@@ -5,6 +5,8 @@
 #ifndef AUTODIFF_SAMPLES_H
 #define AUTODIFF_SAMPLES_H
 
+#include "autodiff/custom.h"
+#include "autodiff/gradient.h"
 #include "autodiff/leaf.h"
 #include "kernels/elementwise.h"
 #include "neural/graph/graph.h"
@@ -27,6 +29,7 @@ typedef struct sample {
     bool second;    /* can its derivative be differentiated? */
     unsigned still; /* bit i: no derivative with respect to input i */
     void (*fix)(double x[][SAMPLE_ROOM]); /* put special numbers into place */
+    bool reverse_only; /* it has no tangent */
 } sample;
 
 #define S0 {.rank = 0}
@@ -370,25 +373,182 @@ static hm_node *build_batch_norm(hm_graph *g, hm_node *const *x)
     return hm_ad_batch_norm(g, 0.1, x[1], x[2], x[0], &mean, &variance);
 }
 
+/* ------------------------------------------------- softmax family, losses, attention */
+
+static hm_node *build_softmax(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_softmax(g, x[0], 1);
+}
+
+static hm_node *build_log_softmax(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_log_softmax(g, x[0], 0);
+}
+
+static hm_node *build_sparsemax(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_sparsemax(g, x[0], 1);
+}
+
+#define BUILD_REVERSE(name)                                                                        \
+    static hm_node *build_##name##_reverse(hm_graph *g, hm_node *const *x)                         \
+    {                                                                                              \
+        return hm_graph_make2(g, &hm_op_##name##_reverse, NULL, 0, hm_ad_##name(g, x[0], 1), x[1]); \
+    }
+BUILD_REVERSE(softmax)
+BUILD_REVERSE(log_softmax)
+BUILD_REVERSE(sparsemax)
+
+static void targets_and_probabilities(double x[][SAMPLE_ROOM])
+{
+    const double targets[] = {0, 1, 0.25, 0.5, 0, 1};
+    for (int i = 0; i < 6; i++)
+        x[0][i] = targets[i];
+}
+
+static void signs(double x[][SAMPLE_ROOM])
+{
+    for (int i = 0; i < 6; i++)
+        x[0][i] = i % 2 ? 1 : -1;
+}
+
+#define BUILD_LOSS(name, the_formula, the_parameter)                                               \
+    static hm_node *build_##name(hm_graph *g, hm_node *const *x)                                   \
+    {                                                                                              \
+        const hm_loss_method method = {.formula = the_formula, .parameter = the_parameter};        \
+        const hm_loss_reduction mean = {.mean = true};                                             \
+        return hm_ad_loss(g, &method, &mean, x[0], x[1]);                                          \
+    }                                                                                              \
+    static hm_node *build_##name##_gradient(hm_graph *g, hm_node *const *x)                        \
+    {                                                                                              \
+        hm_node *loss = build_##name(g, x);                                                        \
+        return loss ? hm_graph_make2(g, &hm_op_loss_gradient, hm_node_attributes(loss),            \
+                                     loss->attribute_size, x[0], x[1])                             \
+                    : NULL;                                                                        \
+    }
+BUILD_LOSS(squared, HM_LOSS_SQUARED, 0)
+BUILD_LOSS(absolute_loss, HM_LOSS_ABSOLUTE, 0)
+BUILD_LOSS(huber, HM_LOSS_HUBER, 0.3)
+BUILD_LOSS(smooth, HM_LOSS_SMOOTH, 0.3)
+BUILD_LOSS(binary, HM_LOSS_BINARY_ENTROPY, 0)
+BUILD_LOSS(categorical, HM_LOSS_CATEGORICAL_ENTROPY, 0)
+BUILD_LOSS(divergence, HM_LOSS_DIVERGENCE, 0)
+BUILD_LOSS(hinge, HM_LOSS_HINGE, 1.5)
+BUILD_LOSS(cosine, HM_LOSS_COSINE, 0)
+
+static hm_node *build_ctc(hm_graph *g, hm_node *const *x)
+{
+    static const int64_t numbers[] = {1, 2, 2};
+    const hm_ints labels = {.data = numbers, .length = 3};
+    return hm_ad_ctc_loss(g, 0, &labels, x[0]);
+}
+
+static hm_node *build_ctc_gradient(hm_graph *g, hm_node *const *x)
+{
+    hm_node *loss = build_ctc(g, x);
+    return loss ? hm_graph_make1(g, &hm_op_ctc_loss_gradient, hm_node_attributes(loss),
+                                 loss->attribute_size, x[0])
+                : NULL;
+}
+
+/* Query 1 sees nothing. */
+static const uint8_t sample_mask[] = {1, 1, 0, 0, 0, 0, 1, 0, 1};
+static const hm_bool_rows mask_rows = {.data = sample_mask, .rows = 3, .columns = 3};
+
+static hm_node *build_attention(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_attention(g, x[0], x[1], x[2], &mask_rows);
+}
+
+static hm_node *build_multihead(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_multihead_attention(g, 2, x[0], x[1], x[2], NULL);
+}
+
+static hm_node *build_attention_reverse(hm_graph *g, hm_node *const *x)
+{
+    return hm_graph_make2(g, &hm_op_attention_reverse, NULL, 0, hm_ad_softmax(g, x[0], 1), x[1]);
+}
+
+/* ------------------------------------------------- custom: a tensor times a number, squared */
+
+static hmath_status custom_forward(hmath_context *ctx, void *user, const hmath_value *const *inputs,
+                                   size_t n, hmath_value **out)
+{
+    double a, y[3];
+    const double *x = hmath_tensor_data(inputs[1]);
+    (void)user, (void)n;
+    if (hmath_double_get(inputs[0], &a) != HMATH_OK)
+        return HMATH_CALLBACK;
+    for (int i = 0; i < 3; i++)
+        y[i] = a * x[i] * x[i];
+    return hmath_tensor_create(ctx, 1, (const int64_t[]){3}, y, out);
+}
+
+static hmath_status custom_reverse(hmath_context *ctx, void *user, const hmath_value *const *inputs,
+                                   size_t n, const hmath_value *adjoint, hmath_value **tuple)
+{
+    double a, along_a = 0, along_x[3];
+    const double *x = hmath_tensor_data(inputs[1]), *u = hmath_tensor_data(adjoint);
+    hmath_value *parts[2] = {NULL, NULL};
+    (void)user, (void)n;
+    if (hmath_double_get(inputs[0], &a) != HMATH_OK)
+        return HMATH_CALLBACK;
+    for (int i = 0; i < 3; i++) {
+        along_a += u[i] * x[i] * x[i];
+        along_x[i] = 2 * a * x[i] * u[i];
+    }
+    hmath_status st = hmath_double_create(ctx, along_a, &parts[0]);
+    if (st == HMATH_OK)
+        st = hmath_tensor_create(ctx, 1, (const int64_t[]){3}, along_x, &parts[1]);
+    if (st == HMATH_OK)
+        st = hmath_tuple_create(ctx, (const hmath_value *const *)parts, 2, tuple);
+    hmath_release(parts[0]);
+    hmath_release(parts[1]);
+    return st;
+}
+
+static hm_node *build_custom(hm_graph *g, hm_node *const *x)
+{
+    const hm_callbacks callbacks = {custom_forward, custom_reverse, NULL, NULL};
+    return hm_ad_custom(g, x, 2, &(hm_shape)S1(3), &callbacks);
+}
+
+/* Its derivative, as what is built from a gradient. */
+static hm_node *build_custom_reverse(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = build_custom(g, x), *u = hm_ad_constant(g, 1.0), *found[2] = {NULL, NULL};
+    hm_node *seed = hm_ad_broadcast_to(g, u, &(hm_shape)S1(3));
+    if (y)
+        hm_reverse_mode(g, &y, &seed, 1, x, 2, found);
+    return found[1];
+}
+
 /* ------------------------------------------------- the rows */
 
 #define UNARY(name, low, high, second)                                                             \
-    {&hm_op_##name, #name, build_##name, 1, {S1(5)}, low, high, second, 0, NULL}
+    {&hm_op_##name, #name, build_##name, 1, {S1(5)}, low, high, second, 0, NULL, false}
 #define BINARY(name, low, high, second)                                                            \
-    {&hm_op_##name, #name, build_##name, 2, {S2(3, 4), S2(3, 4)}, low, high, second, 0, NULL},     \
+    {&hm_op_##name, #name, build_##name, 2, {S2(3, 4), S2(3, 4)}, low, high, second, 0, NULL, false},     \
     {                                                                                              \
         &hm_op_##name, #name " broadcast", build_##name, 2, {S3(2, 1, 4), S2(3, 1)}, low, high,    \
-            second, 0, NULL                                                                        \
+            second, 0, NULL, false                                                                        \
     }
 #define ACTIVATION(method)                                                                         \
-    {&hm_op_activation, #method, build_##method, 1, {S1(7)}, 0.5, 2.5, true, 0, NULL},             \
-        {&hm_op_activation, #method " below", build_##method, 1, {S1(7)}, -2.5, -0.5, true, 0,     \
-         NULL},                                                                                    \
+    {&hm_op_activation, #method, build_##method, 1, {S1(7)}, 0.5, 2.5, true, 0, NULL, false},             \
+        {&hm_op_activation, #method " below", build_##method, 1, {S1(7)}, -2.5, -0.5, true, 0, NULL, false},                                                                                    \
         {&hm_op_activation_derivative, #method " slope", build_##method##_slope, 1, {S1(7)},       \
-         -2.5, -0.5, true, 0, NULL},                                                               \
+         -2.5, -0.5, true, 0, NULL, false},                                                               \
     {                                                                                              \
         &hm_op_activation_derivative, #method " slope above", build_##method##_slope, 1, {S1(7)},  \
-            0.5, 2.5, true, 0, NULL                                                                \
+            0.5, 2.5, true, 0, NULL, false                                                                \
+    }
+
+#define LOSS(name, low, high, fix)                                                                 \
+    {&hm_op_loss, #name, build_##name, 2, {S2(2, 3), S2(2, 3)}, low, high, true, 1, fix, false},   \
+    {                                                                                              \
+        &hm_op_loss_gradient, #name " gradient", build_##name##_gradient, 2, {S2(2, 3), S2(2, 3)}, \
+            low, high, true, 1, fix, false                                                         \
     }
 
 static const sample samples[] = {
@@ -403,9 +563,8 @@ static const sample samples[] = {
     BINARY(less_equal, -100, 100, true),
     BINARY(power, 0.5, 2, true),
     BINARY(power_slope, 0.5, 2, true),
-    {&hm_op_select, "select", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, 0.6, 2, true, 0, NULL},
-    {&hm_op_select, "select below", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, -1, 0.4, true, 0,
-     NULL},
+    {&hm_op_select, "select", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, 0.6, 2, true, 0, NULL, false},
+    {&hm_op_select, "select below", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, -1, 0.4, true, 0, NULL, false},
     UNARY(negate, -1, 1, true),
     UNARY(absolute, -2, -0.1, true),
     UNARY(sign, 0.1, 2, true),
@@ -433,60 +592,75 @@ static const sample samples[] = {
     ACTIVATION(softsign),
     ACTIVATION(hard_sigmoid),
     ACTIVATION(hard_swish),
-    {&hm_op_activation, "tanh", build_tanh_activation, 1, {S1(7)}, -2, 2, true, 0, NULL},
-    {&hm_op_activation_derivative, "tanh slope", build_tanh_slope, 1, {S1(7)}, -2, 2, true, 0, NULL},
-    {&hm_op_broadcast_to, "broadcast_to", build_broadcast, 1, {S2(3, 1)}, -1, 1, true, 0, NULL},
-    {&hm_op_sum, "sum", build_sum, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL},
-    {&hm_op_sum, "sum keep", build_sum_keep, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL},
-    {&hm_op_mean, "mean", build_mean, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL},
-    {&hm_op_max, "max", build_max, 1, {S3(3, 4, 5)}, -100, 100, true, 0, NULL},
-    {&hm_op_norm, "norm", build_norm, 2, {S2(3, 4), S1(5)}, 0.5, 2, true, 0, NULL},
-    {&hm_op_reshape, "reshape", build_reshape, 1, {S3(2, 3, 2)}, -1, 1, true, 0, NULL},
-    {&hm_op_transpose, "transpose", build_transpose, 1, {S3(2, 3, 4)}, -1, 1, true, 0, NULL},
-    {&hm_op_slice, "slice", build_slice, 1, {S2(3, 5)}, -1, 1, true, 0, NULL},
-    {&hm_op_unslice, "unslice", build_unslice, 1, {S2(2, 2)}, -1, 1, true, 0, NULL},
-    {&hm_op_element, "element", build_element, 1, {S2(2, 3)}, -1, 1, true, 0, NULL},
-    {&hm_op_place, "place", build_place, 1, {S0}, -1, 1, true, 0, NULL},
-    {&hm_op_place_elements, "place_elements", build_place_elements, 2, {S0, S0}, -1, 1, true, 0,
-     NULL},
-    {&hm_op_gather, "gather", build_gather, 2, {S3(2, 3, 2), S1(4)}, -1, 1, true, 2, whole_indices},
-    {&hm_op_scatter, "scatter", build_scatter, 2, {S3(2, 4, 2), S1(4)}, -1, 1, true, 2,
-     whole_indices},
-    {&hm_op_concatenate, "concatenate", build_concatenate, 2, {S2(2, 3), S2(2, 1)}, -1, 1, true, 0,
-     NULL},
-    {&hm_op_stack, "stack", build_stack, 2, {S0, S0}, -1, 1, true, 0, NULL},
-    {&hm_op_matrix_product, "matmul", build_matmul, 2, {S2(3, 4), S2(4, 2)}, -1, 1, true, 0, NULL},
+    {&hm_op_activation, "tanh", build_tanh_activation, 1, {S1(7)}, -2, 2, true, 0, NULL, false},
+    {&hm_op_activation_derivative, "tanh slope", build_tanh_slope, 1, {S1(7)}, -2, 2, true, 0, NULL, false},
+    {&hm_op_broadcast_to, "broadcast_to", build_broadcast, 1, {S2(3, 1)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_sum, "sum", build_sum, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_sum, "sum keep", build_sum_keep, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_mean, "mean", build_mean, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_max, "max", build_max, 1, {S3(3, 4, 5)}, -100, 100, true, 0, NULL, false},
+    {&hm_op_norm, "norm", build_norm, 2, {S2(3, 4), S1(5)}, 0.5, 2, true, 0, NULL, false},
+    {&hm_op_reshape, "reshape", build_reshape, 1, {S3(2, 3, 2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_transpose, "transpose", build_transpose, 1, {S3(2, 3, 4)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_slice, "slice", build_slice, 1, {S2(3, 5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_unslice, "unslice", build_unslice, 1, {S2(2, 2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_element, "element", build_element, 1, {S2(2, 3)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_place, "place", build_place, 1, {S0}, -1, 1, true, 0, NULL, false},
+    {&hm_op_place_elements, "place_elements", build_place_elements, 2, {S0, S0}, -1, 1, true, 0, NULL, false},
+    {&hm_op_gather, "gather", build_gather, 2, {S3(2, 3, 2), S1(4)}, -1, 1, true, 2, whole_indices, false},
+    {&hm_op_scatter, "scatter", build_scatter, 2, {S3(2, 4, 2), S1(4)}, -1, 1, true, 2, whole_indices, false},
+    {&hm_op_concatenate, "concatenate", build_concatenate, 2, {S2(2, 3), S2(2, 1)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_stack, "stack", build_stack, 2, {S0, S0}, -1, 1, true, 0, NULL, false},
+    {&hm_op_matrix_product, "matmul", build_matmul, 2, {S2(3, 4), S2(4, 2)}, -1, 1, true, 0, NULL, false},
     {&hm_op_matrix_product, "matmul batch", build_matmul, 2, {S4(2, 1, 3, 4), S3(3, 4, 2)}, -1, 1,
-     true, 0, NULL},
-    {&hm_op_matrix_product, "matmul rows", build_matmul, 2, {S3(2, 3, 4), S2(4, 2)}, -1, 1, true, 0,
-     NULL},
-    {&hm_op_matrix_product, "matmul vectors", build_matmul, 2, {S1(4), S1(4)}, -1, 1, true, 0, NULL},
-    {&hm_op_matrix_product, "matmul vector", build_matmul, 2, {S3(2, 3, 4), S1(4)}, -1, 1, true, 0,
-     NULL},
-    {&hm_op_matrix_product, "matmul tt", build_product_tt, 2, {S2(4, 3), S2(2, 4)}, -1, 1, true, 0,
-     NULL},
+     true, 0, NULL, false},
+    {&hm_op_matrix_product, "matmul rows", build_matmul, 2, {S3(2, 3, 4), S2(4, 2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_matrix_product, "matmul vectors", build_matmul, 2, {S1(4), S1(4)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_matrix_product, "matmul vector", build_matmul, 2, {S3(2, 3, 4), S1(4)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_matrix_product, "matmul tt", build_product_tt, 2, {S2(4, 3), S2(2, 4)}, -1, 1, true, 0, NULL, false},
     {&hm_op_matrix_product, "matmul nt", build_product_nt, 2, {S3(2, 3, 4), S3(2, 2, 4)}, -1, 1,
-     true, 0, NULL},
-    {&hm_op_matrix_product, "matmul tn", build_product_tn, 2, {S2(4, 3), S2(4, 2)}, -1, 1, true, 0,
-     NULL},
-    {&hm_op_dense, "dense", build_dense, 3, {S3(2, 3, 4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL},
-    {&hm_op_convolution, "convolution", build_convolution, 3, {S4(2, 3, 4, 5), S4(2, 3, 3, 2), S1(2)}, -1, 1, true, 0, NULL},
-    {&hm_op_convolution, "convolution grouped", build_convolution_grouped, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL},
-    {&hm_op_convolution_adjoint, "transposed", build_transposed, 3, {S4(2, 4, 3, 2), S4(4, 2, 3, 2), S1(4)}, -1, 1, true, 0, NULL},
-    {&hm_op_convolution_weights, "convolution weights", build_convolution_weights, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL},
-    {&hm_op_max_pool, "max pooling", build_max_pool, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL},
-    {&hm_op_max_pool_scatter, "max scatter", build_max_scatter, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL},
-    {&hm_op_max_pool_gather, "max gather", build_max_gather, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL},
-    {&hm_op_average_pool, "average pooling", build_average_pool, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL},
-    {&hm_op_average_pool_spread, "average spread", build_average_spread, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL},
-    {&hm_op_layer_norm, "layer_norm", build_layer_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL},
-    {&hm_op_layer_norm, "group_norm", build_group_norm, 1, {S3(2, 4, 3)}, -1, 1, true, 0, NULL},
-    {&hm_op_layer_norm, "instance_norm", build_instance_norm, 1, {S4(2, 2, 3, 2)}, -1, 1, true, 0, NULL},
-    {&hm_op_rms_norm, "rms_norm", build_rms_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL},
-    {&hm_op_layer_norm_reverse, "layer_norm reverse", build_layer_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL},
-    {&hm_op_rms_norm_reverse, "rms_norm reverse", build_rms_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL},
-    {&hm_op_mean, "batch_norm", build_batch_norm, 3, {S3(3, 2, 4), S1(2), S1(2)}, -1, 1, true, 0, NULL},
-    {&hm_op_dense, "dense vector", build_dense, 3, {S1(4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL},
+     true, 0, NULL, false},
+    {&hm_op_matrix_product, "matmul tn", build_product_tn, 2, {S2(4, 3), S2(4, 2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_dense, "dense", build_dense, 3, {S3(2, 3, 4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_convolution, "convolution", build_convolution, 3, {S4(2, 3, 4, 5), S4(2, 3, 3, 2), S1(2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_convolution, "convolution grouped", build_convolution_grouped, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_convolution_adjoint, "transposed", build_transposed, 3, {S4(2, 4, 3, 2), S4(4, 2, 3, 2), S1(4)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_convolution_weights, "convolution weights", build_convolution_weights, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_max_pool, "max pooling", build_max_pool, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL, false},
+    {&hm_op_max_pool_scatter, "max scatter", build_max_scatter, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL, false},
+    {&hm_op_max_pool_gather, "max gather", build_max_gather, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL, false},
+    {&hm_op_average_pool, "average pooling", build_average_pool, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_average_pool_spread, "average spread", build_average_spread, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_layer_norm, "layer_norm", build_layer_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_layer_norm, "group_norm", build_group_norm, 1, {S3(2, 4, 3)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_layer_norm, "instance_norm", build_instance_norm, 1, {S4(2, 2, 3, 2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_rms_norm, "rms_norm", build_rms_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_layer_norm_reverse, "layer_norm reverse", build_layer_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_rms_norm_reverse, "rms_norm reverse", build_rms_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_mean, "batch_norm", build_batch_norm, 3, {S3(3, 2, 4), S1(2), S1(2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_softmax, "softmax", build_softmax, 1, {S2(3, 4)}, -2, 2, false, 0, NULL, false},
+    {&hm_op_softmax_reverse, "softmax reverse", build_softmax_reverse, 2, {S2(3, 4), S2(3, 4)}, -2, 2, false, 1, NULL, false},
+    {&hm_op_log_softmax, "log_softmax", build_log_softmax, 1, {S2(3, 4)}, -2, 2, false, 0, NULL, false},
+    {&hm_op_log_softmax_reverse, "log_softmax reverse", build_log_softmax_reverse, 2, {S2(3, 4), S2(3, 4)}, -2, 2, false, 1, NULL, false},
+    {&hm_op_sparsemax, "sparsemax", build_sparsemax, 1, {S2(3, 4)}, -0.6, 0.6, false, 0, NULL, false},
+    {&hm_op_sparsemax_reverse, "sparsemax reverse", build_sparsemax_reverse, 2, {S2(3, 4), S2(3, 4)}, -0.6, 0.6, false, 1, NULL, false},
+    LOSS(squared, -1, 1, NULL),
+    LOSS(absolute_loss, -100, 100, NULL),
+    LOSS(huber, -0.14, 0.14, NULL),
+    LOSS(smooth, -0.14, 0.14, NULL),
+    LOSS(binary, 0.4, 0.9, targets_and_probabilities),
+    LOSS(categorical, 0.4, 0.9, targets_and_probabilities),
+    LOSS(divergence, 0.4, 0.9, targets_and_probabilities),
+    LOSS(hinge, -1, 1, signs),
+    LOSS(cosine, 0.1, 1, NULL),
+    {&hm_op_ctc_loss, "ctc", build_ctc, 1, {S2(6, 3)}, -3, -0.5, false, 0, NULL, false},
+    {&hm_op_ctc_loss_gradient, "ctc gradient", build_ctc_gradient, 1, {S2(6, 3)}, -3, -0.5, false, 1, NULL, true},
+    {&hm_op_attention_weights, "attention", build_attention, 3, {S2(3, 4), S2(3, 4), S2(3, 2)}, -1, 1, false, 0, NULL, false},
+    {&hm_op_attention_weights, "multihead", build_multihead, 3, {S3(2, 3, 4), S3(2, 5, 4), S3(2, 5, 2)}, -1, 1, false, 0, NULL, false},
+    {&hm_op_attention_reverse, "attention reverse", build_attention_reverse, 2, {S2(3, 4), S2(3, 4)}, -2, 2, false, 1, NULL, false},
+    {&hm_op_custom, "custom", build_custom, 2, {S0, S1(3)}, -1, 1, false, 0, NULL, true},
+    {&hm_op_custom_reverse, "custom reverse", build_custom_reverse, 2, {S0, S1(3)}, -1, 1, false, 3, NULL, true},
+    {&hm_op_dense, "dense vector", build_dense, 3, {S1(4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL, false},
 };
 
 enum { sample_count = sizeof samples / sizeof samples[0] };

@@ -23,6 +23,10 @@ hm_status hm_softmax(hm_context *ctx, const hm_doubles *values, hm_value **out);
 hm_status hm_log_softmax(hm_context *ctx, const hm_doubles *values, hm_value **out);
 hm_status hm_sparsemax(hm_context *ctx, const hm_doubles *values, hm_value **out);
 
+/* The same on rows of n >= 1 elements; false where an element or a result is not finite. */
+bool hm_softmax_rows(const hm_context *ctx, bool logarithm, const double *x, int64_t rows,
+                     int64_t n, double *out);
+
 /* The rows of a view that holds vectors along its last axis; step 3 and 4 of the order of checks.
  */
 hm_status hm_check_rows_of_some(hm_context *ctx, const char *argument, const hm_doubles *view,

@@ -124,6 +124,14 @@ static bool run(softmax_task *t)
     return !t->spoiled;
 }
 
+bool hm_softmax_rows(const hm_context *ctx, bool logarithm, const double *x, int64_t rows,
+                     int64_t n, double *out)
+{
+    softmax_task task = {
+        .ctx = ctx, .x = x, .rows = rows, .n = n, .out = out, .logarithm = logarithm};
+    return run(&task);
+}
+
 static hm_status softmax(hm_context *ctx, bool logarithm, const hm_doubles *values, hm_value **out)
 {
     softmax_task task = {.ctx = ctx, .x = values->data, .logarithm = logarithm};
