@@ -281,20 +281,31 @@ def _as_list(argument: Argument) -> Argument:
 # ---------------------------------------------------------------- lists of handles
 
 
-def values(x: Any, argument: str, element: str) -> Argument:
-    """A list of owned handles, [ADExpr] for example; a single handle stands for itself (an ADTensor)."""
+def node(x: Any, argument: str) -> Argument:
+    """A node of a graph, or a number, Tensor or array of float64 that becomes a constant of it."""
     if hasattr(x, "_handle"):
-        return value(x, argument, f"List of {element}")
-    items = _sequence(x, argument, f"List of {element}")
-    return _handles([value(item, argument, element)[2] for item in items])
+        return value(x, argument, "ADExpr or ADTensor")
+    if getattr(x, "ndim", 0):
+        return tensor(x, argument)
+    return double(x, argument)
 
 
-def value_rows(x: Any, argument: str, element: str) -> Argument:
-    """A list of lists of owned handles, [[ADExpr]]; a single handle stands for itself."""
-    if hasattr(x, "_handle"):
-        return value(x, argument, f"List of lists of {element}")
-    rows = _sequence(x, argument, f"List of lists of {element}")
-    return _handles([make(values(row, argument, element)) for row in rows])
+def nodes(x: Any, argument: str) -> Argument:
+    """A [ADExpr]: a sequence of scalar nodes and numbers, an ADTensor, or what becomes a constant one."""
+    if hasattr(x, "_handle") or getattr(x, "ndim", 0):
+        return node(x, argument)
+    items = _sequence(x, argument, "List of ADExpr")
+    handles = [item._handle if hasattr(item, "_handle") else make(double(item, argument)) for item in items]
+    if None in handles:
+        raise closed(argument)
+    return _handles(handles)
+
+
+def node_rows(x: Any, argument: str) -> Argument:
+    """A [[ADExpr]]: a sequence of them, or an ADTensor of rank 2."""
+    if hasattr(x, "_handle") or getattr(x, "ndim", 0):
+        return node(x, argument)
+    return _handles([make(nodes(row, argument)) for row in _sequence(x, argument, "List of lists of ADExpr")])
 
 
 def _handles(handles: list[Any]) -> Argument:

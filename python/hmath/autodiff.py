@@ -25,11 +25,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _convert
-from ._call import CData, callback_failed, check, context, invoke, make
+from . import deeplearning_layers as layers
+from ._call import CData, call, callback_failed, check, context, invoke, make
 from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt
-from ._result import owns
+from ._record import record
+from ._result import owns, plain
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
@@ -670,6 +672,154 @@ def matmul(left: Operand, right: Operand) -> Node:
     return _binary(lib.hmath_autodiff_matmul, left, right)  # type: ignore[no-any-return]
 
 
+# ---------------------------------------------------------------- layers
+
+
+def _along(function: Any, value: Any, axis: int) -> Any:
+    handle = _operand(value, "value")
+    rank = len(_shape_of(handle))
+    return _node(invoke(function, handle, _axis(axis, rank, "axis") if rank else 0))
+
+
+def softmax(value: Operand, axis: int = -1) -> ADTensor:
+    """Along an axis. First-order. ``EmptyInput`` of nothing."""
+    return _along(lib.hmath_autodiff_softmax, value, axis)  # type: ignore[no-any-return]
+
+
+def log_softmax(value: Operand, axis: int = -1) -> ADTensor:
+    """Along an axis. First-order. ``EmptyInput`` of nothing."""
+    return _along(lib.hmath_autodiff_log_softmax, value, axis)  # type: ignore[no-any-return]
+
+
+def sparsemax(value: Operand, axis: int = -1) -> ADTensor:
+    """Along an axis. First-order. ``EmptyInput`` of nothing."""
+    return _along(lib.hmath_autodiff_sparsemax, value, axis)  # type: ignore[no-any-return]
+
+
+def dense(input: Operand, weights: Operand, bias: Any) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.dense_ad`."""
+    return layers.dense_ad(input, weights, bias)
+
+
+def convolution(options: ConvOptions, input: Operand, weights: Operand, bias: Any) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.convolution_ad`."""
+    return layers.convolution_ad(options, input, weights, bias)
+
+
+def transposed_convolution(
+    output_padding: Sequence[int], options: ConvOptions, input: Operand, weights: Operand, bias: Any
+) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.transposed_convolution` as a node."""
+    return plain(
+        call(
+            "hmath_autodiff_transposed_convolution",
+            _convert.integers(output_padding, "output_padding"),
+            record(options, layers.ConvOptions, "options"),
+            _convert.node(input, "input"),
+            _convert.node(weights, "weights"),
+            _convert.nodes(bias, "bias"),
+        ),
+        ADTensor,
+    )
+
+
+def pooling(
+    mode: PoolMode, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], input: Operand
+) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.pooling` as a node; the first of equal maxima gets the cotangent."""
+    return plain(
+        call(
+            "hmath_autodiff_pooling",
+            _convert.value(mode, "mode", "PoolMode"),
+            _convert.integers(kernel, "kernel"),
+            _convert.integers(stride, "stride"),
+            _convert.integers(padding, "padding"),
+            _convert.node(input, "input"),
+        ),
+        ADTensor,
+    )
+
+
+def layer_norm(axes: int, epsilon: float, input: Operand) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.layer_norm_ad`."""
+    return layers.layer_norm_ad(axes, epsilon, input)
+
+
+def rms_norm(axes: int, epsilon: float, input: Operand) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.rms_norm_ad`."""
+    return layers.rms_norm_ad(axes, epsilon, input)
+
+
+def group_norm(groups: int, epsilon: float, input: Operand) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.group_norm` as a node."""
+    return plain(
+        call(
+            "hmath_autodiff_group_norm",
+            _convert.integer(groups, "groups"),
+            _convert.double(epsilon, "epsilon"),
+            _convert.node(input, "input"),
+        ),
+        ADTensor,
+    )
+
+
+def instance_norm(epsilon: float, input: Operand) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.instance_norm` as a node."""
+    return plain(
+        call(
+            "hmath_autodiff_instance_norm",
+            _convert.double(epsilon, "epsilon"),
+            _convert.node(input, "input"),
+        ),
+        ADTensor,
+    )
+
+
+def batch_norm(
+    epsilon: float, gamma: Operand, beta: Operand, input: Operand
+) -> tuple[ADTensor, ADTensor, ADTensor]:
+    """Training form: ``(output, mean, variance)``, by the batch's own population statistics per channel.
+
+    Running statistics are the caller's: ``(1 - momentum) * running + momentum * mean``, and the same with the
+    unbiased variance, ``variance * n / (n - 1)`` for n elements a channel.
+    """
+    handles = [
+        make(_convert.double(epsilon, "epsilon")),
+        _operand(gamma, "gamma"),
+        _operand(beta, "beta"),
+        _operand(input, "input"),
+    ]
+    out = [_new("hmath_value **") for _ in range(3)]
+    check(lib.hmath_autodiff_batch_norm(context(), *handles, *out))
+    output, average, variance = (adopt(ADTensor, _owned(value[0])) for value in out)
+    return output, average, variance
+
+
+def dropout(mask: Operand, input: Operand) -> Node:
+    """input * mask, for a mask of :func:`hmath.deeplearning_layers.dropout`: drawn outside, replayed here."""
+    return _binary(lib.hmath_autodiff_multiply, input, mask)  # type: ignore[no-any-return]
+
+
+def multihead_attention(
+    heads: int, query: Operand, key: Operand, value: Operand, mask: BooleanRows | None = None
+) -> ADTensor:
+    """:func:`hmath.deeplearning_layers.multihead_attention` as a node. First-order.
+
+    Query ``[..., N, D]``, key ``[..., M, D]``, value ``[..., M, F]`` with the same leading axes.
+    """
+    return plain(
+        call(
+            "hmath_autodiff_multihead_attention",
+            _convert.integer(heads, "heads"),
+            _convert.node(query, "query"),
+            _convert.node(key, "key"),
+            _convert.node(value, "value"),
+            _convert.maybe(_convert.boolean_rows, mask, "mask"),
+        ),
+        ADTensor,
+    )
+
+
 # ---------------------------------------------------------------- derivatives
 
 
@@ -995,8 +1145,9 @@ def hmath_python_reverse(
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
-def hmath_python_destroy(user: CData) -> None:
-    _customs.pop(int(ffi.cast("intptr_t", user)), None)
+def hmath_python_destroy(user: CData, customs: Any = _customs, cast: Any = ffi.cast) -> None:
+    # The defaults outlive the module: graphs may go when the interpreter shuts down.
+    customs.pop(int(cast("intptr_t", user)), None)
 
 
 # ---------------------------------------------------------------- dual numbers

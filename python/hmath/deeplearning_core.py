@@ -12,13 +12,25 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ._call import call, call_double, call_lists, call_scalar
-from ._convert import boolean, double, double_rows, doubles, integer, integers, short_doubles
+from ._convert import (
+    boolean,
+    double,
+    double_rows,
+    doubles,
+    integer,
+    integers,
+    node,
+    node_rows,
+    nodes,
+    short_doubles,
+)
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
 from ._result import items, like, plain
 from ._selector import Selector, selector
 
 if TYPE_CHECKING:
+    from .autodiff import ADTensor, Expr, Node
     from ._typing import ArrayT, DoubleRows, Doubles, Integers
 
 # ---------------------------------------------------------------- activations
@@ -471,3 +483,102 @@ def ctc_loss_gradient(blank: int, labels: Integers, log_probabilities: Any) -> A
         )
     )
     return plain(found, float), like(gradient, log_probabilities)
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def _graph(name: str, *arguments: Any) -> Any:
+    """The node, or list of nodes, that a wrapper makes."""
+    from . import autodiff as _  # the owners of nodes
+
+    return plain(call(f"hmath_neural_core_{name}", *arguments), object)
+
+
+@overload
+def activation_expr(method: Activation, value: Expr | float) -> Expr: ...
+@overload
+def activation_expr(method: Activation, value: ADTensor) -> ADTensor: ...
+def activation_expr(method: Activation, value: Any) -> Any:
+    """The activation of a node, with its analytic derivative and the kinks of :func:`activation_derivative`.
+
+    Of an :class:`~hmath.autodiff.Expr`, or of every element of an :class:`~hmath.autodiff.ADTensor`.
+
+    Raises:
+        NonFinite, DomainError: ``method.parameter``. Elements are checked when the graph is evaluated.
+    """
+    return _graph("activation_expr", value_argument(method, "method", "Activation"), node(value, "value"))
+
+
+@overload
+def softmax_expr(values: Sequence[Expr]) -> list[Expr]: ...
+@overload
+def softmax_expr(values: ADTensor) -> ADTensor: ...
+def softmax_expr(values: Any) -> Any:
+    """:func:`softmax` of scalar nodes, or along the last axis of an ADTensor. First-order.
+
+    Its derivative couples all coordinates: p * (u - p·u). ``EmptyInput`` of nothing.
+    """
+    return _graph("softmax_expr", nodes(values, "values"))
+
+
+@overload
+def log_softmax_expr(values: Sequence[Expr]) -> list[Expr]: ...
+@overload
+def log_softmax_expr(values: ADTensor) -> ADTensor: ...
+def log_softmax_expr(values: Any) -> Any:
+    """:func:`log_softmax` of scalar nodes, or along the last axis of an ADTensor. First-order.
+
+    Its derivative is u - p * sum(u): rows of gradients sum to 0. ``EmptyInput`` of nothing.
+    """
+    return _graph("log_softmax_expr", nodes(values, "values"))
+
+
+@overload
+def sparsemax_expr(values: Sequence[Expr]) -> list[Expr]: ...
+@overload
+def sparsemax_expr(values: ADTensor) -> ADTensor: ...
+def sparsemax_expr(values: Any) -> Any:
+    """:func:`sparsemax` of scalar nodes, or along the last axis of an ADTensor. First-order.
+
+    Its derivative subtracts the mean over the support; a coordinate on the boundary counts as outside.
+    """
+    return _graph("sparsemax_expr", nodes(values, "values"))
+
+
+def loss_expr(
+    method: Loss, reduction: Reduction, target: Doubles | Node, prediction: Sequence[Expr] | ADTensor
+) -> Expr:
+    """:func:`loss` as a node, with the derivative of :func:`loss_gradient`.
+
+    Target and prediction have one shape, which may be any: ``Mean`` divides by the number of elements. The
+    target is numbers, or an ADTensor where it changes from run to run; no derivative flows into it.
+
+    Raises:
+        NonFinite, DomainError: ``method.parameter``. DimensionMismatch, EmptyInput. Elements are checked when
+            the graph is evaluated, as :func:`loss` does.
+    """
+    expr: Expr = _graph(
+        "loss_expr",
+        value_argument(method, "method", "Loss"),
+        value_argument(reduction, "reduction", "Reduction"),
+        nodes(target, "target"),
+        nodes(prediction, "prediction"),
+    )
+    return expr
+
+
+def ctc_loss_expr(
+    blank: int, labels: Integers, log_probabilities: Sequence[Sequence[Expr]] | ADTensor
+) -> Expr:
+    """:func:`ctc_loss` of a [time][class] matrix of nodes. First-order.
+
+    Its derivative is that of :func:`ctc_loss_gradient`: minus the occupancies, no differences.
+    """
+    expr: Expr = _graph(
+        "ctc_loss_expr",
+        integer(blank, "blank"),
+        integers(labels, "labels"),
+        node_rows(log_probabilities, "log_probabilities"),
+    )
+    return expr

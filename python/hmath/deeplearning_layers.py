@@ -20,6 +20,8 @@ from ._convert import (
     integer,
     integers,
     maybe,
+    node,
+    nodes,
     plain_numbers,
 )
 from ._convert import tensor as tensor_argument
@@ -33,7 +35,10 @@ from .random import RNG
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
+    from .autodiff import ADTensor, Expr, Operand
     from ._typing import ArrayT, BooleanRows, DoubleRows, Doubles, Integers, TensorLike
+    from collections.abc import Sequence
+
     from .deeplearning_core import Activation
 
 # ---------------------------------------------------------------- selectors
@@ -907,3 +912,75 @@ def transformer_feed_forward(
         ),
         input,
     )
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def _graph(name: str, *arguments: Any) -> Any:
+    """The node that a wrapper makes."""
+    from . import autodiff as _  # the owners of nodes
+
+    return plain(call(f"hmath_neural_layers_{name}", *arguments), object)
+
+
+def dense_ad(input: Operand, weights: Operand, bias: Sequence[Expr | float] | Operand) -> ADTensor:
+    """:func:`dense` as a node, with derivatives through input, weights and bias.
+
+    Args:
+        input: ``[..., in]``.
+        weights: ``[out, in]``.
+        bias: a list of scalar nodes, or an ADTensor, of length out.
+    """
+    tensor: ADTensor = _graph(
+        "dense_ad", node(input, "input"), node(weights, "weights"), nodes(bias, "bias")
+    )
+    return tensor
+
+
+def convolution_ad(
+    options: ConvOptions, input: Operand, weights: Operand, bias: Sequence[Expr | float] | Operand
+) -> ADTensor:
+    """:func:`convolution` as a node, with derivatives through input, weights and bias."""
+    tensor: ADTensor = _graph(
+        "convolution_ad",
+        record(options, ConvOptions, "options"),
+        node(input, "input"),
+        node(weights, "weights"),
+        nodes(bias, "bias"),
+    )
+    return tensor
+
+
+def layer_norm_ad(axes: int, epsilon: float, input: Operand) -> ADTensor:
+    """:func:`layer_norm` as a node. An affine part is a product and a sum that broadcast."""
+    tensor: ADTensor = _graph(
+        "layer_norm_ad", integer(axes, "axes"), double(epsilon, "epsilon"), node(input, "input")
+    )
+    return tensor
+
+
+def rms_norm_ad(axes: int, epsilon: float, input: Operand) -> ADTensor:
+    """:func:`rms_norm` as a node; its denominator includes all trailing axes."""
+    tensor: ADTensor = _graph(
+        "rms_norm_ad", integer(axes, "axes"), double(epsilon, "epsilon"), node(input, "input")
+    )
+    return tensor
+
+
+def scaled_dot_product_attention_ad(
+    query: Operand, key: Operand, value: Operand, mask: BooleanRows | None = None
+) -> ADTensor:
+    """The output of :func:`scaled_dot_product_attention` as a node. First-order.
+
+    True in the mask permits a key. A fully masked row is zero and passes back exact zeros. Leading axes,
+    the same for all three, are batches.
+    """
+    tensor: ADTensor = _graph(
+        "scaled_dot_product_attention_ad",
+        node(query, "query"),
+        node(key, "key"),
+        node(value, "value"),
+        maybe(boolean_rows, mask, "mask"),
+    )
+    return tensor
