@@ -1,0 +1,235 @@
+"""Layers: PyTorch's stored answers, bits that depend on nothing, containers, the KV cache, positions."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import runpy
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hmath
+from hmath import deeplearning_core as core
+from hmath import deeplearning_layers as layers
+from hmath import tensor
+
+ROOT = Path(__file__).parents[2]
+STORED = json.loads((ROOT / "tests" / "vectors" / "layers.json").read_text())
+
+# ---------------------------------------------------------------- stored answers
+
+
+def pattern(named: dict[str, Any]) -> np.ndarray:
+    """See vectors/make_layers.py."""
+    i = np.arange(math.prod(named["shape"]), dtype=np.int64)
+    x = (((7919 * i + 104729 * named["pattern"]) % 2003 - 1001) / 512.0).reshape(named["shape"])
+    return x * x if named["square"] else x
+
+
+def built(named: Any) -> Any:
+    if not isinstance(named, dict):
+        return named
+    if "pattern" in named:
+        return pattern(named)
+    if "options" in named:
+        return layers.ConvOptions(*named["options"])
+    if "state" in named:
+        return layers.BatchNormState(*map(pattern, named["state"]), 0)
+    found: Any = layers
+    for part in named["selector"].split("."):
+        found = getattr(found, part)
+    return found
+
+
+def arrays(result: Any) -> list[np.ndarray]:
+    if isinstance(result, tuple):
+        return [array for part in result for array in arrays(part)]
+    if isinstance(result, layers.BatchNormState):
+        return [np.array(result.running_mean), np.array(result.running_variance)]
+    return [np.asarray(result)]
+
+
+@pytest.mark.parametrize("case", STORED, ids=lambda case: case["function"])
+def test_stored_answers(case: dict[str, Any]) -> None:
+    result = getattr(layers, case["function"])(*map(built, case["arguments"]))
+    for got, expect in zip(arrays(result), case["expect"], strict=True):
+        right = np.array(expect["values"]).reshape(expect["shape"])
+        assert got.shape == right.shape
+        # A few dozen roundings on either side, of sums whose terms are no larger than the largest result
+        # by more than a small factor.
+        assert (np.abs(got - right) <= 1e-14 * np.abs(right) + 2e-14 * np.abs(right).max()).all()
+
+
+# ---------------------------------------------------------------- containers
+
+
+def test_results_follow_their_argument(no_leak: None) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    with tensor.from_numpy(x) as t, layers.layer_norm(1, 1.0, t) as y:
+        assert isinstance(y, tensor.TensorDouble)
+        assert np.array_equal(y.numpy(), layers.layer_norm(1, 1.0, x))
+    assert isinstance(layers.layer_norm(1, 1.0, x), np.ndarray)
+    out, weights = layers.scaled_dot_product_attention(x, x, x, None, None)
+    assert isinstance(out, np.ndarray) and isinstance(weights, np.ndarray)
+    out[0, 0] = 1.0  # the caller's own
+
+
+@pytest.mark.parametrize("x", [[[1.0]], (1.0,), 1.0, np.ones((1, 1), np.int64), np.ones((1, 1), np.float32)])
+def test_tensors_are_no_lists(x: Any) -> None:
+    with pytest.raises(hmath.TypeMismatch):
+        layers.layer_norm(1, 1.0, x)
+
+
+def test_lists_may_be_tensors(no_leak: None) -> None:
+    x, w = np.ones((2, 3)), np.ones((2, 3))
+    with tensor.tensor([2], [5, 6]) as bias:
+        assert np.array_equal(layers.dense(x, w, bias), layers.dense(x, w, [5, 6]))
+        assert np.array_equal(layers.dense(x, w, np.array([5.0, 6.0])), layers.dense(x, w, (5, 6)))
+    with tensor.tensor([2, 2], [1, 2, 3, 4]) as bias:
+        a = layers.scaled_dot_product_attention(w, w, w, None, bias)
+    b = layers.scaled_dot_product_attention(w, w, w, None, [[1, 2], [3, 4]])
+    assert all(map(np.array_equal, a, b))
+
+
+def test_arrays_in_any_order_are_read_in_row_major_order() -> None:
+    x = np.random.default_rng(1).standard_normal((4, 6))
+    assert np.array_equal(layers.rms_norm(1, 1.0, x.T), layers.rms_norm(1, 1.0, x.T.copy()))
+    assert np.array_equal(layers.rms_norm(1, 1.0, x[::2, ::-1]), layers.rms_norm(1, 1.0, x[::2, ::-1].copy()))
+
+
+# ---------------------------------------------------------------- records and selectors
+
+
+def test_inference_is_one_selector() -> None:
+    assert layers.Inference is layers.Training.INFERENCE
+    assert layers.Inference != layers.Training.TRAINING
+
+
+def test_inference_returns_its_state() -> None:
+    state = layers.BatchNormState([0.5], [2.0], 7)
+    _, after = layers.batch_norm(layers.Inference, 0.5, 1e-5, [1.0], [0.0], state, np.ones((3, 1)))
+    assert after == state
+
+
+def test_batch_norm_carries_variances_beyond_a_double() -> None:
+    """Of 1e310, the hundredth billionth part still has a place in the running variance."""
+    x = np.array([[1e155], [-1e155]])
+    state = layers.BatchNormState([0.0], [1.0], 0)
+    y, after = layers.batch_norm(layers.Training.TRAINING, 1e-10, 1e-5, [1.0], [0.0], state, x)
+    assert np.array_equal(y, [[1.0], [-1.0]])
+    assert after.running_variance == pytest.approx([2e300], rel=1e-15)
+
+
+# ---------------------------------------------------------------- positions
+
+
+@given(
+    offset=st.one_of(st.integers(0, 100), st.integers(0, 2**31)),
+    width=st.integers(1, 40),
+    base=st.floats(0.5, 1e7),
+)
+def test_angles(offset: int, width: int, base: float) -> None:
+    """Sine and cosine within 4 * 2**-53 of the truth."""
+    with mpmath.workprec(200):
+        waves = np.array(layers.sinusoidal_encoding(1, width, offset).values)
+        pairs = np.tile([1.0, 0.0], (1, width))
+        turned = layers.rotary_embedding(base, offset, pairs)[0]
+        for i in range(width):
+            angle = mpmath.mpf(offset) / mpmath.mpf(10000) ** (mpmath.mpf(i // 2 * 2) / width)
+            right = mpmath.cos(angle) if i % 2 else mpmath.sin(angle)
+            assert abs(mpmath.mpf(float(waves[i])) - right) <= 4 * mpmath.mpf(2) ** -53
+            angle = offset * mpmath.mpf(base) ** (-mpmath.mpf(2 * i) / (2 * width))
+            for got, right in ((turned[2 * i], mpmath.cos(angle)), (turned[2 * i + 1], mpmath.sin(angle))):
+                assert abs(mpmath.mpf(float(got)) - right) <= 4 * mpmath.mpf(2) ** -53
+
+
+def test_position_0_turns_nothing() -> None:
+    x = np.array([[3.0, -4.0, 1e308, 0.0]])
+    assert np.array_equal(layers.rotary_embedding(5e-324, 0, x), x)
+
+
+@given(queries=st.integers(0, 6), keys=st.integers(0, 9), offset=st.integers(0, 8))
+def test_masks_and_biases(queries: int, keys: int, offset: int) -> None:
+    mask, bias = layers.causal_mask(queries, keys, offset), layers.alibi_bias(0.75, queries, keys, offset)
+    assert mask == [[j <= i + offset for j in range(keys)] for i in range(queries)]
+    assert bias == [[-0.75 * abs(i + offset - j) for j in range(keys)] for i in range(queries)]
+
+
+# ---------------------------------------------------------------- attention
+
+
+def test_a_masked_row_is_exactly_zero() -> None:
+    x = np.random.default_rng(2).standard_normal((3, 4))
+    mask = [[True] * 3, [False] * 3, [True, False, True]]
+    out, weights = layers.scaled_dot_product_attention(x, x, x, mask, None)
+    assert not out[1].any() and not weights[1].any()
+    assert not np.signbit(out[1]).any() and not np.signbit(weights[1]).any()
+    assert weights[2, 1] == 0.0
+    assert np.array_equal(layers.multihead_attention(2, x, x, x, mask)[1], np.zeros(4))
+
+
+def test_masked_keys_change_nothing_however_many() -> None:
+    x = np.random.default_rng(3).standard_normal((5, 4))
+    padded = np.concatenate([x, np.full((4100, 4), 1e300)])
+    mask = np.zeros((5, len(padded)), bool)
+    mask[:, :5] = True
+    out, weights = layers.scaled_dot_product_attention(x, padded, padded, mask, None)
+    right, right_weights = layers.scaled_dot_product_attention(x, x, x, None, None)
+    assert np.array_equal(out, right) and np.array_equal(weights[:, :5], right_weights)
+
+
+# ---------------------------------------------------------------- the KV cache
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 4)), max_size=20))
+def test_versions_keep_what_they_show(steps: list[tuple[int, int]]) -> None:
+    """Any tree of appends against plain lists of rows."""
+    versions = [(layers.empty_cache(1000, 2, 1), [])]
+    counter = 0
+    for choice, rows in steps:
+        cache, shown = versions[choice % len(versions)]
+        key = np.arange(counter, counter + 2 * rows, dtype=float).reshape(rows, 2)
+        versions.append((layers.append_cache(cache, key, -key[:, :1]), shown + key.tolist()))
+        counter += 2 * rows
+    for cache, shown in versions:
+        keys, values = layers.cache_values(cache)
+        assert keys.shape == (len(shown), 2)
+        assert keys.values == [x for row in shown for x in row]
+        assert values.values == [-row[0] for row in shown]
+
+
+def test_cache_as_an_owner(no_leak: None) -> None:
+    with layers.empty_cache(3, 2, 1) as cache:
+        longer = layers.append_cache(cache, np.ones((1, 2)), np.ones((1, 1)))
+        assert repr(longer) == "<KVCache of 1 rows, widths 2 and 1>"
+        twin = copy.copy(longer)
+        longer.close()
+        assert layers.cache_values(twin)[0].values == [1.0, 1.0]
+        with pytest.raises(ValueError, match="closed"):
+            layers.cache_values(longer)
+        twin.close()
+
+
+# ---------------------------------------------------------------- made of others
+
+
+@given(seed=st.integers(0, 1000), rows=st.integers(0, 9), hidden=st.integers(0, 9))
+def test_feed_forward_is_the_three(seed: int, rows: int, hidden: int) -> None:
+    draw = np.random.default_rng(seed).standard_normal
+    x, w1, b1, w2, b2 = draw((rows, 3)), draw((hidden, 3)), draw(hidden), draw((2, hidden)), draw(2)
+    between = layers.dense(x, w1, b1)
+    middle = np.array([core.activation(core.Mish, v) for v in between.reshape(-1)]).reshape(between.shape)
+    right = layers.dense(middle, w2, b2)
+    assert np.array_equal(layers.transformer_feed_forward(core.Mish, x, w1, b1, w2, b2), right)
+
+
+def test_decode_example(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "examples" / "python" / "decode.py"))
+    assert capsys.readouterr().out.endswith("24 rows, 0 numbers differ\n")
