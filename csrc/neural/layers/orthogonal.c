@@ -1,152 +1,229 @@
 /*
- * Householder's QR. Reflection k, H_k = I - scale_k v_k v_k^T, maps column k below the diagonal to
- * a multiple of a unit vector; Q's columns are H_0 H_1 ... H_n-1 applied to the unit vectors. The
- * sign of R's diagonal that Householder's choice leaves is taken out at the end (Mezzadri, "How to
- * generate random matrices from the classical compact groups", Notices AMS 54 (2007)).
+ * Householder's QR, by panels. Reflection k, H_k = I - scale_k v_k v_k^T, maps column k below the
+ * diagonal to a multiple of a unit vector; Q's columns are H_0 H_1 ... H_n-1 applied to the unit
+ * vectors. The sign of R's diagonal that Householder's choice leaves is taken out at the end
+ * (Mezzadri, "How to generate random matrices from the classical compact groups", Notices AMS 54
+ * (2007)).
  *
- * A column meets the reflections in their order and nothing else, and every inner product has the
- * contract's order; so it makes no difference which thread has which column. Reflections are
- * applied a panel at a time, so that a column stays in cache while a whole panel passes over it.
+ * The reflections of a panel are one matrix, I - V T V^T with a small upper triangular T (Schreiber
+ * and Van Loan, "A storage-efficient WY representation", SIAM J. Sci. Stat. Comput. 10 (1989)), so
+ * that nearly all arithmetic is matrix products, whose elements are chains of the contract's order:
+ * threads and instruction sets change nothing.
+ *
+ * A column lies in one row of memory: what is a matrix product from the left in the books is one
+ * from the right here.
  */
 #include "neural/layers/orthogonal.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "runtime/pool.h"
+#include "tensor/contract.h"
 #include "tensor/reduce.h"
 
+/*
+ * Order 1,024 on one thread of a Zen 4, milliseconds (LAPACK through PyTorch: 140): panels of 32, slabs
+ * of 2^15 to 2^18 doubles 88 to 100, of 2^20 118; panels of 64 92 to 110.
+ */
 enum {
-    PANEL = 32,            /* reflections that pass over a column in one go */
-    WORTH_A_CHUNK = 262144 /* multiplications: about 50 microseconds */
+    PANEL = 32,
+    SLAB_DOUBLES = 1 << 17 /* of the product that is subtracted, so that it stays in cache: 1 MB */
 };
 
-typedef struct reflections {
+typedef struct factors {
+    hm_context *ctx;
     const hm_kernels *kernels;
     int64_t rows, columns;
-    const double *v; /* v_k in column k, from row k on; above stands what is no longer needed */
-    const double *scale;
-} reflections;
+    double *v;     /* v_k is row k: zeros in front of element k */
+    double *scale; /* of reflection k */
+    double *sign;  /* of R's diagonal element k */
+    double *slab, *coordinates, *turned;
+} factors;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static double dot(const hm_kernels *kernels, const double *x, const double *y, int64_t n)
 {
     return hm_wide_round(hm_sum_row(kernels, HM_ROW_DOT, x, y, n));
 }
 
-static void reflect(const reflections *h, int64_t k, double *column)
-{
-    const double *v = h->v + k * h->rows + k;
-    const int64_t n = h->rows - k;
-    h->kernels->random->subtract(h->scale[k] * dot(h->kernels, v, column + k, n), v, column + k, n);
-}
+/* ------------------------------------------------- one reflection */
 
-/* Turn column k into v_k; returns the sign of R's diagonal element. */
-static double make_reflection(const hm_kernels *kernels, double *v, int64_t n, double *scale)
+/* Turn column k into v_k. */
+static void make_reflection(factors *f, int64_t k)
 {
-    const double norm = sqrt(dot(kernels, v, v, n)), first = v[0];
-    if (norm == 0.0) { /* H = I */
-        *scale = 0.0;
-        return 1.0;
+    double *v = f->v + k * f->rows + k;
+    const double norm = sqrt(dot(f->kernels, v, v, f->rows - k)), first = v[0];
+    memset(v - k, 0, (size_t)k * sizeof *v); /* what stands there is R's */
+    if (norm == 0.0) {                       /* H = I */
+        f->scale[k] = 0.0;
+        f->sign[k] = 1.0;
+        return;
     }
     v[0] = first + copysign(norm, first); /* away from zero: nothing cancels */
-    *scale = 1.0 / (norm * (norm + fabs(first)));
-    return -copysign(1.0, first);
+    f->scale[k] = 1.0 / (norm * (norm + fabs(first)));
+    f->sign[k] = -copysign(1.0, first);
 }
 
-/* Reflections from ... to - 1, in this order or backwards, over every column of a range. */
-typedef struct pass {
-    const reflections *h;
-    double *matrix;
-    int64_t from, to, first, end, columns_per_chunk;
-    bool backwards;
-} pass;
-
-static void pass_chunk(void *task, int64_t chunk)
+static void reflect(const factors *f, int64_t k, double *column)
 {
-    const pass *p = task;
-    const int64_t first = p->first + chunk * p->columns_per_chunk;
-    const int64_t end =
-        first + p->columns_per_chunk < p->end ? first + p->columns_per_chunk : p->end;
-    for (int64_t j = first; j < end; j++) {
-        double *column = p->matrix + j * p->h->rows;
-        if (p->backwards)
-            for (int64_t k = p->to - 1; k >= p->from; k--)
-                reflect(p->h, k, column);
-        else
-            for (int64_t k = p->from; k < p->to; k++)
-                reflect(p->h, k, column);
-    }
+    const double *v = f->v + k * f->rows + k;
+    const int64_t n = f->rows - k;
+    const double c = f->scale[k] * dot(f->kernels, v, column + k, n);
+    f->kernels->random->subtract(c, v, column + k, n);
 }
 
-static void run_pass(const hm_context *ctx, pass *p)
-{
-    if (p->first >= p->end)
-        return;
-    const int64_t work = 2 * (p->to - p->from) * (p->h->rows - p->from);
-    p->columns_per_chunk = work >= WORTH_A_CHUNK ? 1 : WORTH_A_CHUNK / work;
-    hm_parallel_for(ctx, (p->end - p->first - 1) / p->columns_per_chunk + 1, pass_chunk, p);
-}
+/* ------------------------------------------------- a panel of them */
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+typedef struct panel {
+    int64_t from, width, length; /* reflections from ..., on elements from ... of a column */
+    hm_matrix v;                 /* (width, length) */
+    double t[PANEL * PANEL];
+} panel;
 
-/* A becomes v_0, v_1, ... column by column. */
-static void factor(const hm_context *ctx, reflections *h, double *matrix, double *scale,
-                   double *sign)
+/* T's column i is -scale_i T (V^T v_i) above the diagonal and scale_i on it. */
+static hm_status describe(const factors *f, int64_t from, panel *p)
 {
-    for (int64_t from = 0; from < h->columns; from += PANEL) {
-        const int64_t to = least(from + PANEL, h->columns);
-        for (int64_t k = from; k < to; k++) {
-            double *v = matrix + k * h->rows + k;
-            sign[k] = make_reflection(h->kernels, v, h->rows - k, &scale[k]);
-            for (int64_t j = k + 1; j < to; j++)
-                reflect(h, k, matrix + j * h->rows);
+    double inner[PANEL * PANEL];
+    bool finite;
+    p->from = from;
+    p->width = least(PANEL, f->columns - from);
+    p->length = f->rows - from;
+    p->v = hm_matrix_rows(f->v + from * f->rows + from, f->rows);
+    const hm_product gram = {.batch = 1,
+                             .rows = p->width,
+                             .columns = p->width,
+                             .depth = p->length,
+                             .left = p->v,
+                             .right = {p->v.data, .row = 1, .column = f->rows},
+                             .out = inner,
+                             .out_row = PANEL};
+    hm_status st = hm_contract(f->ctx, &gram, &finite);
+    if (st != HMATH_OK)
+        return st;
+    memset(p->t, 0, sizeof p->t);
+    for (int64_t i = 0; i < p->width; i++) {
+        const double scale = f->scale[from + i];
+        for (int64_t j = 0; j < i; j++) {
+            double sum = 0.0;
+            for (int64_t k = j; k < i; k++)
+                sum += p->t[j * PANEL + k] * inner[k * PANEL + i];
+            p->t[j * PANEL + i] = -scale * sum;
         }
-        run_pass(
-            ctx,
-            &(pass){
-                .h = h, .matrix = matrix, .from = from, .to = to, .first = to, .end = h->columns});
+        p->t[i * PANEL + i] = scale;
     }
+    return HMATH_OK;
+}
+
+/* Columns first ... end - 1 of `matrix`, X, become X - X V T V^T, with T transposed if asked for. */
+static hm_status apply(const factors *f, const panel *p, bool transposed, double *matrix,
+                       int64_t first, int64_t end)
+{
+    const int64_t slab = SLAB_DOUBLES / p->length + 1;
+    for (int64_t at = first; at < end; at += slab) {
+        double *x = matrix + at * f->rows + p->from;
+        const int64_t count = least(slab, end - at);
+        const hm_product steps[3] = {
+            {.batch = 1,
+             .rows = count,
+             .columns = p->width,
+             .depth = p->length,
+             .left = hm_matrix_rows(x, f->rows),
+             .right = {p->v.data, .row = 1, .column = f->rows},
+             .out = f->coordinates,
+             .out_row = PANEL},
+            {.batch = 1,
+             .rows = count,
+             .columns = p->width,
+             .depth = p->width,
+             .left = hm_matrix_rows(f->coordinates, PANEL),
+             .right = transposed ? hm_matrix_transposed(p->t, PANEL) : hm_matrix_rows(p->t, PANEL),
+             .out = f->turned,
+             .out_row = PANEL},
+            {.batch = 1,
+             .rows = count,
+             .columns = p->length,
+             .depth = p->width,
+             .left = hm_matrix_rows(f->turned, PANEL),
+             .right = p->v,
+             .out = f->slab,
+             .out_row = p->length},
+        };
+        for (int i = 0; i < 3; i++) {
+            bool finite;
+            hm_status st = hm_contract(f->ctx, &steps[i], &finite);
+            if (st != HMATH_OK)
+                return st;
+        }
+        for (int64_t j = 0; j < count; j++)
+            f->kernels->random->subtract(1.0, f->slab + j * p->length, x + j * f->rows, p->length);
+    }
+    return HMATH_OK;
+}
+
+/* ------------------------------------------------- all of it */
+
+/* A becomes v_0, v_1, ... */
+static hm_status factor(factors *f)
+{
+    hm_status st = HMATH_OK;
+    for (int64_t from = 0; from < f->columns && st == HMATH_OK; from += PANEL) {
+        const int64_t to = least(from + PANEL, f->columns);
+        for (int64_t k = from; k < to; k++) {
+            make_reflection(f, k);
+            for (int64_t j = k + 1; j < to; j++)
+                reflect(f, k, f->v + j * f->rows);
+        }
+        panel p;
+        if (to < f->columns && (st = describe(f, from, &p)) == HMATH_OK)
+            st = apply(f, &p, false, f->v, to, f->columns);
+    }
+    return st;
 }
 
 /* Unit vectors become Q's columns. Reflections behind column j leave unit vector j alone. */
-static void accumulate(const hm_context *ctx, const reflections *h, double *q)
+static hm_status accumulate(const factors *f, double *q)
 {
-    memset(q, 0, (size_t)(h->rows * h->columns) * sizeof *q);
-    for (int64_t j = 0; j < h->columns; j++)
-        q[j * h->rows + j] = 1.0;
-    for (int64_t from = (h->columns - 1) / PANEL * PANEL; from >= 0; from -= PANEL)
-        run_pass(ctx, &(pass){.h = h,
-                              .matrix = q,
-                              .from = from,
-                              .to = least(from + PANEL, h->columns),
-                              .first = from,
-                              .end = h->columns,
-                              .backwards = true});
+    hm_status st = HMATH_OK;
+    memset(q, 0, (size_t)f->rows * (size_t)f->columns * sizeof *q);
+    for (int64_t j = 0; j < f->columns; j++)
+        q[j * f->rows + j] = 1.0;
+    for (int64_t from = (f->columns - 1) / PANEL * PANEL; from >= 0 && st == HMATH_OK;
+         from -= PANEL) {
+        panel p;
+        if ((st = describe(f, from, &p)) == HMATH_OK)
+            st = apply(f, &p, true, q, from, f->columns);
+    }
+    for (int64_t j = 0; j < f->columns; j++)
+        for (int64_t i = 0; i < f->rows && f->sign[j] < 0.0; i++)
+            q[j * f->rows + i] = -q[j * f->rows + i];
+    return st;
 }
 
 hm_status hm_orthonormalise(hm_context *ctx, double *matrix, int64_t rows, int64_t columns)
 {
     const size_t size = (size_t)rows * (size_t)columns; /* of a matrix that exists */
+    const int64_t slab = least(SLAB_DOUBLES + rows, (int64_t)size);
+    factors f = {.ctx = ctx, .kernels = hm_context_kernels(ctx), .rows = rows, .columns = columns};
     hm_status st;
-    double *v = NULL, *scale = NULL, *sign = NULL;
-    if ((st = hm_scratch_create(ctx, size, sizeof *v, &v)) != HMATH_OK ||
-        (st = hm_scratch_create(ctx, (size_t)columns, sizeof *scale, &scale)) != HMATH_OK ||
-        (st = hm_scratch_create(ctx, (size_t)columns, sizeof *sign, &sign)) != HMATH_OK)
+    if ((st = hm_scratch_create(ctx, size, sizeof(double), &f.v)) != HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)columns, sizeof(double), &f.scale)) != HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)columns, sizeof(double), &f.sign)) != HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)slab, sizeof(double), &f.slab)) != HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)columns * PANEL, sizeof(double), &f.coordinates)) !=
+            HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)columns * PANEL, sizeof(double), &f.turned)) !=
+            HMATH_OK)
         goto done;
-    memcpy(v, matrix, size * sizeof *v);
-    reflections h = {.kernels = hm_context_kernels(ctx),
-                     .rows = rows,
-                     .columns = columns,
-                     .v = v,
-                     .scale = scale};
-    factor(ctx, &h, v, scale, sign);
-    accumulate(ctx, &h, matrix);
-    for (int64_t j = 0; j < columns; j++)
-        for (int64_t i = 0; i < rows; i++)
-            matrix[j * rows + i] *= sign[j];
+    memcpy(f.v, matrix, size * sizeof(double));
+    if ((st = factor(&f)) == HMATH_OK)
+        st = accumulate(&f, matrix);
 done:
-    hm_scratch_release(ctx, v);
-    hm_scratch_release(ctx, scale);
-    hm_scratch_release(ctx, sign);
+    hm_scratch_release(ctx, f.v);
+    hm_scratch_release(ctx, f.scale);
+    hm_scratch_release(ctx, f.sign);
+    hm_scratch_release(ctx, f.slab);
+    hm_scratch_release(ctx, f.coordinates);
+    hm_scratch_release(ctx, f.turned);
     return st;
 }
