@@ -183,7 +183,7 @@ static uint64_t digest_list(const hmath_value *v, uint64_t digest)
         return mix(digest, doubles, n * columns * sizeof *doubles);
     if (hmath_rows_bools(v, &bools, &n, &columns) == HMATH_OK)
         return mix(digest, bools, n * columns);
-    CHECK(!"a list of no known kind");
+    CHECK_TEXT("a list of no known kind", NULL);
     return digest;
 }
 

@@ -24,7 +24,7 @@ static hm_status explain(hm_context *ctx, const char *argument, const double *x,
 hm_status hm_activation_number(hm_context *ctx, const hm_activation *method, bool derivative,
                                double value, double *out)
 {
-    hm_status st = hm_check_activation(ctx, method);
+    hm_status st = hm_check_activation(ctx, "method.parameter", method);
     if (st != HMATH_OK || (st = hm_check_scalar_finite(ctx, "value", value)) != HMATH_OK)
         return st;
     const hm_elementwise_kernels *k = hm_context_kernels(ctx)->elementwise;
@@ -68,7 +68,7 @@ static bool map(const hm_context *ctx, map_task *task)
 hm_status hm_activation_tensor(hm_context *ctx, const hm_activation *method, bool derivative,
                                const hm_tensor *value, hm_tensor **out)
 {
-    hm_status st = hm_check_activation(ctx, method);
+    hm_status st = hm_check_activation(ctx, "method.parameter", method);
     hm_tensor *result = NULL;
     if (st != HMATH_OK || (st = hm_tensor_like(ctx, value, &result)) != HMATH_OK)
         return st;

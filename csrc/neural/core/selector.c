@@ -43,20 +43,21 @@ hm_status hm_loss_reduction_create(hm_context *ctx, bool mean, hm_loss_reduction
     return HMATH_OK;
 }
 
-static hm_status check_parameter(hm_context *ctx, double x, bool holds, const char *requirement)
+static hm_status check_parameter(hm_context *ctx, const char *argument, double x, bool holds,
+                                 const char *requirement)
 {
-    hm_status st = hm_check_scalar_finite(ctx, "method.parameter", x);
+    hm_status st = hm_check_scalar_finite(ctx, argument, x);
     if (st != HMATH_OK || holds)
         return st;
-    return hm_fail_domain(ctx, "method.parameter", HM_SCALAR, x, requirement);
+    return hm_fail_domain(ctx, argument, HM_SCALAR, x, requirement);
 }
 
-hm_status hm_check_activation(hm_context *ctx, const hm_activation *method)
+hm_status hm_check_activation(hm_context *ctx, const char *argument, const hm_activation *method)
 {
+    const double x = method->parameter;
     switch (method->formula) {
-    case HM_ACTIVATION_leaky_relu: return check_parameter(ctx, method->parameter, true, "");
-    case HM_ACTIVATION_elu:
-        return check_parameter(ctx, method->parameter, method->parameter > 0, "> 0");
+    case HM_ACTIVATION_leaky_relu: return check_parameter(ctx, argument, x, true, "");
+    case HM_ACTIVATION_elu: return check_parameter(ctx, argument, x, x > 0, "> 0");
     default: return HMATH_OK;
     }
 }
@@ -66,9 +67,11 @@ hm_status hm_check_loss_method(hm_context *ctx, const hm_loss_method *method)
     switch (method->formula) {
     case HM_LOSS_HUBER:
     case HM_LOSS_SMOOTH:
-        return check_parameter(ctx, method->parameter, method->parameter > 0, "> 0");
+        return check_parameter(ctx, "method.parameter", method->parameter, method->parameter > 0,
+                               "> 0");
     case HM_LOSS_HINGE:
-        return check_parameter(ctx, method->parameter, method->parameter >= 0, ">= 0");
+        return check_parameter(ctx, "method.parameter", method->parameter, method->parameter >= 0,
+                               ">= 0");
     default: return HMATH_OK;
     }
 }

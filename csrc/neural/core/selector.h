@@ -35,8 +35,8 @@ hm_status hm_loss_method_create(hm_context *ctx, int formula, double parameter,
                                 hm_loss_method **out);
 hm_status hm_loss_reduction_create(hm_context *ctx, bool mean, hm_loss_reduction **out);
 
-/* Step 2 of the order of checks: the parameter, as "method.parameter". */
-hm_status hm_check_activation(hm_context *ctx, const hm_activation *method);
+/* Step 2 of the order of checks: the parameter, as `argument` ("method.parameter" for a loss). */
+hm_status hm_check_activation(hm_context *ctx, const char *argument, const hm_activation *method);
 hm_status hm_check_loss_method(hm_context *ctx, const hm_loss_method *method);
 
 #endif

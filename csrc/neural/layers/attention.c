@@ -70,15 +70,7 @@ static void exponential_block(const void *job, int64_t first, int64_t n, hm_part
     *out = (hm_partial){{sum.high, sum.low}};
 }
 
-/* High parts by Knuth's sum, whose rounding goes to the low ones. */
-static void join_exponentials(hm_partial *left, const hm_partial *right)
-{
-    const double a = left->of[0], b = right->of[0], s = a + b, b_part = s - a;
-    left->of[0] = s;
-    left->of[1] = (left->of[1] + right->of[1]) + ((a - (s - b_part)) + (b - b_part));
-}
-
-static const hm_reduction exponentials = {exponential_block, join_exponentials};
+static const hm_reduction exponentials = {exponential_block, hm_join_exp_sums};
 
 static void softmax_row(const hm_kernels *k, double *x, const uint8_t *allowed, int64_t n)
 {

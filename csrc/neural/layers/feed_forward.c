@@ -32,18 +32,6 @@ static void activate_chunk(void *task, int64_t chunk)
         atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);
 }
 
-/* Step 2: the parameter of a parametrised activation. */
-static hm_status check_activation(hm_context *ctx, const hm_activation *activation)
-{
-    static const char argument[] = "activation.parameter";
-    switch (activation->formula) {
-    case HM_ACTIVATION_leaky_relu:
-        return hm_check_scalar_finite(ctx, argument, activation->parameter);
-    case HM_ACTIVATION_elu: return hm_check_positive(ctx, argument, activation->parameter);
-    default: return HMATH_OK;
-    }
-}
-
 /* In place; whether the results are finite. */
 static bool activate(const hm_context *ctx, const hm_activation *activation, double *x, int64_t n)
 {
@@ -73,7 +61,7 @@ hm_status hm_transformer_feed_forward(hm_context *ctx, const hm_activation *acti
                                       const hm_doubles *second_bias, hm_tensor **out)
 {
     hm_status st;
-    if ((st = check_activation(ctx, activation)) != HMATH_OK ||
+    if ((st = hm_check_activation(ctx, "activation.parameter", activation)) != HMATH_OK ||
         (st = hm_check_features(ctx, input)) != HMATH_OK)
         return st;
     const int32_t last = input->shape.rank - 1;
