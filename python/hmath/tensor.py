@@ -50,14 +50,20 @@ __all__ = [
     "full",
     "log",
     "log1p",
+    "log_sigmoid",
     "matmul",
     "maximum",
     "minimum",
     "promote",
+    "reciprocal",
     "sigmoid",
+    "sign",
     "sin",
+    "softplus",
     "sqrt",
+    "square",
     "stack",
+    "tan",
     "tanh",
     "tensor",
     "tensor_float",
@@ -571,6 +577,21 @@ def absolute(input: ArrayT) -> ArrayT:
     return like(call("hmath_tensor_absolute", _convert.tensor(input, "input")), input)
 
 
+def sign(input: ArrayT) -> ArrayT:
+    """-1, 0 or 1; a zero keeps its sign."""
+    return like(call("hmath_tensor_sign", _convert.tensor(input, "input")), input)
+
+
+def square(input: ArrayT) -> ArrayT:
+    """x*x. Raises Overflow."""
+    return like(call("hmath_tensor_square", _convert.tensor(input, "input")), input)
+
+
+def reciprocal(input: ArrayT) -> ArrayT:
+    """1/x. Raises DomainError (x is 0), Overflow (x is subnormal and too small)."""
+    return like(call("hmath_tensor_reciprocal", _convert.tensor(input, "input")), input)
+
+
 def sqrt(input: ArrayT) -> ArrayT:
     """The square root, correctly rounded. Raises DomainError (x < 0)."""
     return like(call("hmath_tensor_sqrt", _convert.tensor(input, "input")), input)
@@ -606,6 +627,11 @@ def cos(input: ArrayT) -> ArrayT:
     return like(call("hmath_tensor_cos", _convert.tensor(input, "input")), input)
 
 
+def tan(input: ArrayT) -> ArrayT:
+    """The tangent of x radians, to 2 ulp for every finite x."""
+    return like(call("hmath_tensor_tan", _convert.tensor(input, "input")), input)
+
+
 def tanh(input: ArrayT) -> ArrayT:
     """The hyperbolic tangent, to 1.5 ulp."""
     return like(call("hmath_tensor_tanh", _convert.tensor(input, "input")), input)
@@ -614,6 +640,16 @@ def tanh(input: ArrayT) -> ArrayT:
 def sigmoid(input: ArrayT) -> ArrayT:
     """1 / (1 + e^-x), to 1 ulp, also where it is subnormal."""
     return like(call("hmath_tensor_sigmoid", _convert.tensor(input, "input")), input)
+
+
+def log_sigmoid(input: ArrayT) -> ArrayT:
+    """log sigmoid(x) = -softplus(-x), to 4 ulp."""
+    return like(call("hmath_tensor_log_sigmoid", _convert.tensor(input, "input")), input)
+
+
+def softplus(input: ArrayT) -> ArrayT:
+    """log(1 + e^x), to 4 ulp, without overflow."""
+    return like(call("hmath_tensor_softplus", _convert.tensor(input, "input")), input)
 
 
 def erf(input: ArrayT) -> ArrayT:

@@ -561,6 +561,9 @@ def test_reductions_of_small_integers_are_exact(numbers: np.ndarray, data: Any) 
 # Documented errors in units in the last place.
 FUNCTIONS = {
     "absolute": 0.0,
+    "sign": 0.0,
+    "square": 0.5,
+    "reciprocal": 0.5,
     "sqrt": 0.5,
     "exp": 1.0,
     "expm1": 1.5,
@@ -568,8 +571,11 @@ FUNCTIONS = {
     "log1p": 1.0,
     "sin": 1.0,
     "cos": 1.0,
+    "tan": 2.0,
     "tanh": 1.5,
     "sigmoid": 1.0,
+    "log_sigmoid": 4.0,
+    "softplus": 4.0,
     "erf": 1.0,
     "erfc": 1.5,
 }
@@ -578,7 +584,14 @@ FUNCTIONS = {
 @pytest.mark.parametrize(("name", "ulp"), FUNCTIONS.items())
 def test_functions(name: str, ulp: float) -> None:
     """Against mpmath at 60 digits, whose error is nothing beside a unit in the last place."""
-    exact_of = {"absolute": abs, "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)), "log1p": mpmath.log1p}
+    exact_of = {
+        "absolute": abs,
+        "square": lambda x: x * x,
+        "reciprocal": lambda x: 1 / x,
+        "sigmoid": lambda x: 1 / (1 + mpmath.exp(-x)),
+        "log_sigmoid": lambda x: -mpmath.log1p(mpmath.exp(-x)),
+        "softplus": lambda x: mpmath.log1p(mpmath.exp(x)),
+    }
     numbers = np.linspace(0.01, 3.0, 50).reshape(5, 10)
     function = getattr(tensor, name)
     got = function(of(numbers))
