@@ -65,7 +65,7 @@ lint() {
     ruff format --check .
     mypy python/hmath
     pyright --pythonpath "$work/lint/bin/python" python/hmath
-    git ls-files '*.c' '*.h' '*.hpp' '*.def' | xargs clang-format --dry-run --Werror
+    git ls-files '*.c' '*.h' '*.hpp' | xargs clang-format --dry-run --Werror
 }
 
 # Both compilers, every warning an error, assertions on; the C tests under each.

@@ -475,7 +475,7 @@ def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
     ...     dense(x, weights, [1]).values
     [12.0]
     """
-    if type(input) is type(weights) is TensorDouble and plain_numbers(bias):
+    if isinstance(input, TensorDouble) and isinstance(weights, TensorDouble) and plain_numbers(bias):
         # The common case in one call; where it fails, the way below finds out why.
         x, w = input._handle, weights._handle
         if x and w and (made := lib.bridge_dense(context(), x, w, bias, len(bias))):

@@ -364,7 +364,7 @@ def test_the_short_way_fails_like_the_long_one() -> None:
         with pytest.raises(hmath.NonFinite, match=r"core.loss: target\[1\] = nan is not finite"):
             core.loss(core.MeanSquaredError, core.Sum, target, [0.0, 0.0])
     inputs, weights = tensor.zeros([1, 2]), tensor.zeros([3, 2])
-    with pytest.raises(hmath.DimensionMismatch, match="layers.dense: bias"):
+    with pytest.raises(hmath.DimensionMismatch, match=r"layers\.dense: bias"):
         layers.dense(inputs, weights, [0.0, 0.0])
     weights.close()
     with pytest.raises(ValueError, match="weights is closed"):
