@@ -154,7 +154,8 @@ def test_log_softmax_accuracy(x):
         right = -gap - mp.log1p(others)
         # roundings of x - max and of the sum; where others are few their own rounding, second gap ulps
         slack = 16 + (float(second) if gap == 0 and second < 800 else 0)
-        assert abs(result - right) <= abs(right) * slack * EPSILON + TINY
+        # each exponential below the smallest normal number loses up to half its last place
+        assert abs(result - right) <= abs(right) * slack * EPSILON + len(x) * TINY
 
 
 @given(x=vectors(st.integers(-1000, 1000).map(float)), shift=st.integers(-(2**40), 2**40))

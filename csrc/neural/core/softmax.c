@@ -7,14 +7,14 @@
  */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "neural/core/core.h"
 #include "runtime/context.h"
 #include "runtime/pool.h"
 #include "tensor/reduce.h"
 
-enum { CHUNK_ELEMENTS = 8192 }; /* some 10 microseconds */
+/* A chunk takes some 10 microseconds. */
+enum { CHUNK_ELEMENTS = 8192, FEW_ROWS = 8, LONG_ROW = 1 << 16 };
 
 hm_status hm_check_rows_of_some(hm_context *ctx, const char *argument, const hm_doubles *view,
                                 int64_t *rows, int64_t *columns)
@@ -29,36 +29,16 @@ hm_status hm_check_rows_of_some(hm_context *ctx, const char *argument, const hm_
     return *rows == 0 ? HMATH_OK : hm_check_some(ctx, argument, *columns);
 }
 
-typedef struct softmax_task {
-    const hm_context *ctx;
-    const hm_kernels *kernels;
-    const double *x;
-    int64_t rows, n, rows_per_chunk;
-    double *out;
-    bool logarithm;
-    atomic_bool spoiled;
-} softmax_task;
-
-static void rows_chunk(void *task, int64_t chunk)
-{
-    softmax_task *t = task;
-    const hm_softmax_kernels *k = t->kernels->softmax;
-    const int64_t first = chunk * t->rows_per_chunk, left = t->rows - first;
-    const int64_t rows = left < t->rows_per_chunk ? left : t->rows_per_chunk;
-    if (!(t->logarithm ? k->log_softmax : k->softmax)(t->x + first * t->n, rows, t->n,
-                                                      t->out + first * t->n))
-        atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);
-}
-
 /* ---- one row of more than a block ---- */
 
 typedef struct long_row {
     const hm_kernels *kernels;
     const double *x;
-    int64_t n;
+    int64_t n, chunks;
+    bool logarithm;
     double most,
-        by;      /* largest entry; what exponentials are multiplied by, or logarithms lessened by */
-    double *out; /* NULL: the exponentials are not kept */
+        by; /* largest entry; what exponentials are multiplied by, or logarithms lessened by */
+    double *out;
     atomic_bool spoiled;
 } long_row;
 
@@ -66,61 +46,105 @@ static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out
 {
     const long_row *row = job;
     const hm_softmax_kernels *k = row->kernels->softmax;
-    const hm_exp_sum sum = row->out
-                               ? k->exponentials(row->x + first, n, row->most, row->out + first)
-                               : k->exponential_sum(row->x + first, n, row->most);
+    const hm_exp_sum sum = row->logarithm
+                               ? k->exponential_sum(row->x + first, n, row->most)
+                               : k->exponentials(row->x + first, n, row->most, row->out + first);
     *out = (hm_partial){{sum.high, sum.low}};
 }
 
 static const hm_reduction exp_sums = {sum_block, hm_join_exp_sums};
 
-static void scale_block(void *task, int64_t block)
+static void finish_chunk(void *task, int64_t chunk)
 {
     long_row *row = task;
-    const int64_t first = block * HM_BLOCK, left = row->n - first;
-    const int64_t n = left < HM_BLOCK ? left : HM_BLOCK;
-    row->kernels->softmax->scale(row->out + first, n, row->by, row->out + first);
-}
-
-static void log_block(void *task, int64_t block)
-{
-    long_row *row = task;
-    const int64_t first = block * HM_BLOCK, left = row->n - first;
-    const int64_t n = left < HM_BLOCK ? left : HM_BLOCK;
-    if (!row->kernels->softmax->log_shift(row->x + first, n, row->most, row->by, row->out + first))
+    const hm_softmax_kernels *k = row->kernels->softmax;
+    const int64_t first = hm_split(row->n, row->chunks, chunk);
+    const int64_t n = hm_split(row->n, row->chunks, chunk + 1) - first;
+    if (!row->logarithm)
+        k->scale(row->out + first, n, row->by, row->out + first);
+    else if (!k->log_shift(row->x + first, n, row->most, row->by, row->out + first))
         atomic_store_explicit(&row->spoiled, true, memory_order_relaxed);
 }
 
-static bool long_row_softmax(const softmax_task *t, const double *x, double *out)
+/* On the context's threads, or here where it is NULL. */
+static bool run_long_row(const hm_context *ctx, long_row *row)
 {
-    long_row row = {
-        .kernels = t->kernels, .x = x, .n = t->n, .most = t->kernels->reduce->maximum(x, t->n)};
-    if (isnan(row.most))
-        return false;
-    const int64_t blocks = (t->n - 1) / HM_BLOCK + 1;
     hm_partial total;
-    row.out = t->logarithm ? NULL : out;
-    hm_reduce(t->ctx, &exp_sums, &row, t->n, &total);
+    row->most = row->kernels->reduce->maximum(row->x, row->n);
+    if (isnan(row->most))
+        return false;
+    if (ctx)
+        hm_reduce(ctx, &exp_sums, row, row->n, &total);
+    else
+        hm_reduce_here(&exp_sums, row, row->n, &total);
     const hm_exp_sum sum = {total.of[0], total.of[1]};
-    row.out = out;
-    row.by = t->logarithm ? t->kernels->softmax->log_of_sum(sum) : 1.0 / (sum.high + sum.low);
-    hm_parallel_for(t->ctx, blocks, t->logarithm ? log_block : scale_block, &row);
-    return !row.spoiled;
+    row->by = row->logarithm ? row->kernels->softmax->log_of_sum(sum) : 1.0 / (sum.high + sum.low);
+    row->chunks = ctx ? hm_chunks(row->n, 8 * HM_BLOCK, 64) : 1;
+    if (ctx)
+        hm_parallel_for(ctx, row->chunks, finish_chunk, row);
+    else
+        finish_chunk(row, 0);
+    return !row->spoiled;
+}
+
+/* ---- rows ---- */
+
+typedef struct softmax_task {
+    const hm_context *ctx;
+    const hm_kernels *kernels;
+    const double *x;
+    int64_t rows, n, chunks;
+    double *out;
+    bool logarithm;
+    atomic_bool spoiled;
+} softmax_task;
+
+static long_row row_of(const softmax_task *t, int64_t i)
+{
+    return (long_row){.kernels = t->kernels,
+                      .x = t->x + i * t->n,
+                      .n = t->n,
+                      .logarithm = t->logarithm,
+                      .out = t->out + i * t->n};
+}
+
+static bool run_rows(const softmax_task *t, int64_t first, int64_t rows)
+{
+    const hm_softmax_kernels *k = t->kernels->softmax;
+    if (t->n <= HM_BLOCK)
+        return (t->logarithm ? k->log_softmax : k->softmax)(t->x + first * t->n, rows, t->n,
+                                                            t->out + first * t->n);
+    for (int64_t i = first; i < first + rows; i++) {
+        long_row row = row_of(t, i);
+        if (!run_long_row(NULL, &row))
+            return false;
+    }
+    return true;
+}
+
+static void rows_chunk(void *task, int64_t chunk)
+{
+    softmax_task *t = task;
+    const int64_t first = hm_split(t->rows, t->chunks, chunk);
+    if (!run_rows(t, first, hm_split(t->rows, t->chunks, chunk + 1) - first))
+        atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);
 }
 
 static bool run(softmax_task *t)
 {
     t->kernels = hm_context_kernels(t->ctx);
-    if (t->n > HM_BLOCK) {
-        for (int64_t i = 0; i < t->rows; i++)
-            if (!long_row_softmax(t, t->x + i * t->n, t->out + i * t->n))
+    if (t->rows < FEW_ROWS && t->n >= LONG_ROW) { /* the threads share each row */
+        for (int64_t i = 0; i < t->rows; i++) {
+            long_row row = row_of(t, i);
+            if (!run_long_row(t->ctx, &row))
                 return false;
+        }
         return true;
     }
     if (t->rows == 0)
         return true;
-    t->rows_per_chunk = CHUNK_ELEMENTS / t->n + 1;
-    hm_parallel_for(t->ctx, (t->rows - 1) / t->rows_per_chunk + 1, rows_chunk, t);
+    t->chunks = hm_chunks(t->rows, CHUNK_ELEMENTS / t->n + 1, INT64_MAX);
+    hm_parallel_for(t->ctx, t->chunks, rows_chunk, t);
     return !t->spoiled;
 }
 
