@@ -6,7 +6,8 @@
 
 /*
  * PANEL_COLUMNS columns of packed right operand are shared by all threads. A task is one block of rows
- * and one group of panels; a group is wide enough that packing the rows again for each one costs little.
+ * and one group of panels; groups are as many as give every thread a few tasks, and wide enough that
+ * packing the rows again for each one costs little.
  */
 enum { PANEL_COLUMNS = 1024, ROW_SLIVERS = 6, GROUP_COLUMNS = 512, SERIAL_WORK = 1 << 16 };
 
@@ -70,6 +71,13 @@ static void run(hm_context *ctx, const pass *s, int64_t chunks, void (*body)(voi
         body((void *)(uintptr_t)s, i);
 }
 
+static int64_t groups_of(int64_t columns, int64_t row_blocks, int64_t threads)
+{
+    const int64_t most = ceiling(columns, GROUP_COLUMNS);
+    const int64_t wanted = threads == 1 ? 1 : ceiling(4 * threads, row_blocks);
+    return wanted < most ? wanted : most;
+}
+
 hm_status hm_run_panels(hm_context *ctx, const hm_panels *p, void *job)
 {
     const int64_t widest = p->columns < PANEL_COLUMNS ? p->columns : PANEL_COLUMNS;
@@ -85,7 +93,7 @@ hm_status hm_run_panels(hm_context *ctx, const hm_panels *p, void *job)
         return st;
     for (int64_t j = 0; j < p->columns; j += PANEL_COLUMNS) {
         s.columns = piece(j, PANEL_COLUMNS, p->columns);
-        s.groups = ceiling(s.columns.count, GROUP_COLUMNS);
+        s.groups = groups_of(s.columns.count, row_blocks, hm_context_threads(ctx));
         for (int64_t k = 0; k < p->depth; k += p->depth_block) {
             s.k = piece(k, p->depth_block, p->depth);
             run(ctx, &s, ceiling(s.columns.count, p->tile_columns), pack_panel);

@@ -71,18 +71,44 @@ static void check_sums(const hm_int8_kernels *k)
     }
 }
 
+/* No zero points: two rows of sums times their scales, and what stands behind them is left alone. */
+static void check_plain_finish(const hm_int8_kernels *k, double row_scale, const double *scales)
+{
+    int32_t from[2 * 64];
+    double out[2 * 64];
+    for (int64_t columns = 1; columns <= k->tile_columns && columns <= 19; columns++) {
+        const double row_scales[2] = {row_scale, 3};
+        const hm_int8_coding plain = {.row_scales = row_scales, .scales = scales, .depth = 7};
+        for (int j = 0; j < 2 * 64; j++) {
+            from[j] = 1000 * j - 64000;
+            out[j] = 0.25;
+        }
+        const hm_int8_coding by_column = {.scales = scales, .depth = 7};
+        CHECK(k->finish(&by_column, 1, columns, from, true, true, out, 64));
+        for (int j = 0; j < columns; j++)
+            CHECK_BITS(out[j], from[j] * scales[j]);
+        CHECK(k->finish(&plain, 2, columns, from, true, true, out, 64));
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 64; j++)
+                CHECK_BITS(out[i * 64 + j],
+                           j < columns ? from[i * k->tile_columns + j] * scales[j] * row_scales[i] : 0.25);
+    }
+}
+
 /* The largest and the smallest 32-bit sums pass, their neighbours do not; in every lane. */
 static void check_finish(const hm_int8_kernels *k)
 {
     enum { N = 19 };
     double zeros[N], sums[N], scales[N], out[N];
-    int32_t from[N + 16] = {0};
+    int32_t from[2 * 64] = {0};
     for (int j = 0; j < N; j++) {
         zeros[j] = j % 3 - 1;
         sums[j] = 10.0 * j;
         scales[j] = 0.5;
     }
-    const hm_int8_row row = {.zero = 2, .sum = 100, .depth = 7, .scale = 4, .zeros = zeros, .sums = sums, .scales = scales};
+    const double row_zero = 2, row_sum = 100, row_scale = 4;
+    const hm_int8_coding coding = {.row_zeros = &row_zero, .row_sums = &row_sum, .row_scales = &row_scale,
+                                   .zeros = zeros, .sums = sums, .scales = scales, .depth = 7};
     for (int place = 0; place < N; place++) {
         const double corrections = -zeros[place] * 100 - 2 * sums[place] + 7 * 2 * zeros[place];
         const double limits[] = {-0x1p31, 0x1p31 - 1, -0x1p31 - 1, 0x1p31};
@@ -92,22 +118,18 @@ static void check_finish(const hm_int8_kernels *k)
                 out[j] = 0;
             out[place] = limits[which] - corrections - 5;
             from[place] = 5;
-            CHECK(k->finish(&row, N, from, false, true, out) == (which < 2));
+            CHECK(k->finish(&coding, 1, N, from, false, true, out, N) == (which < 2));
             if (which < 2)
                 CHECK_BITS(out[place], limits[which] * 4 * 0.5);
         }
     }
     for (int j = 0; j < N; j++)
         from[j] = j - 9;
-    hm_int8_row plain = row;
-    plain.plain = true;
-    CHECK(k->finish(&plain, N, from, true, true, out));
-    for (int j = 0; j < N; j++)
-        CHECK_BITS(out[j], (j - 9) * 4 * 0.5);
-    CHECK(k->finish(&row, N, from, true, false, out));
-    CHECK(k->finish(&row, N, from, false, false, out));
+    CHECK(k->finish(&coding, 1, N, from, true, false, out, N));
+    CHECK(k->finish(&coding, 1, N, from, false, false, out, N));
     for (int j = 0; j < N; j++)
         CHECK_BITS(out[j], 2.0 * (j - 9));
+    check_plain_finish(k, row_scale, scales);
 }
 
 static void test_kernels(const char *name, const hm_int8_kernels *k)

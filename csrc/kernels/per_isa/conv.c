@@ -53,7 +53,10 @@ VEC_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors
         source[j] = b->source + job->run[j].source;
     }
     const int64_t left_row = packed ? 1 : b->left_row;
-    const double *left[3] = {job->left, job->left + 3 * left_row, job->left + 6 * left_row};
+    const double *left[3];
+    UNROLL (i, 0, (rows + 2) / 3) {
+        left[i] = job->left + 3 * i * left_row;
+    }
     for (int64_t k = 0; k < b->depth; k++) {
         const int64_t offset = b->offset[k];
         vec x[MOST_VECTORS];
@@ -68,7 +71,7 @@ VEC_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors
             }
         }
         if (packed)
-            UNROLL (i, 0, 3) {
+            UNROLL (i, 0, (rows + 2) / 3) {
                 left[i] += TILE_ROWS;
             }
     }

@@ -59,11 +59,13 @@ VEC_INLINE bool tile(const tile_job *t, const int rows, const int vectors, const
                 acc[i][j] = partial && j == vectors - 1 ? vec_load_partial(c, lanes) : vec_load(c);
         }
 
-    /* Three base pointers reach nine rows: x86 addresses base, base + row, base + 2*row at no cost.
-     */
-    const int64_t left_row = packed ? 1 : t->left_row,
-                  left_step = packed ? TILE_ROWS : t->left_step;
-    const double *left[3] = {t->left, t->left + 3 * left_row, t->left + 6 * left_row};
+    /* Every third row: x86 reaches the next two from there at no cost. */
+    const int64_t left_row = packed ? 1 : t->left_row;
+    const int64_t left_step = packed ? TILE_ROWS : t->left_step;
+    const double *left[3];
+    UNROLL (i, 0, (rows + 2) / 3) {
+        left[i] = t->left + 3 * i * left_row;
+    }
     const double *right = t->right;
     for (int64_t k = t->depth; k > 0; k--) {
         vec b[8];
@@ -76,9 +78,9 @@ VEC_INLINE bool tile(const tile_job *t, const int rows, const int vectors, const
                 acc[i][j] = vec_fma(a, b[j], acc[i][j]);
         }
         right += t->right_step;
-        left[0] += left_step;
-        left[1] += left_step;
-        left[2] += left_step;
+        UNROLL (i, 0, (rows + 2) / 3) {
+            left[i] += left_step;
+        }
     }
 
     vec poison = vec_of(0.0); /* 0 * x is NaN for infinities and NaN, and stays it */

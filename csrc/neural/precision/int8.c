@@ -12,11 +12,10 @@ typedef struct product {
     const hm_int8_kernels *kernels;
     const int8_t *left, *right;
     int64_t rows, columns, depth;
-    const double *left_zeros, *left_sums, *left_scales; /* one a row */
-    const double *zeros, *scales;                       /* one a column */
-    double *sums;                                       /* grow as columns are packed */
+    const double *left_zeros, *left_sums, *left_scales; /* one a row; scales NULL: all 1 */
+    const double *zeros, *scales;                       /* one a column; zeros NULL: none anywhere */
+    double *sums; /* one a column, grow as columns are packed; NULL: no zero point asks for them */
     double *out;
-    bool plain; /* see hm_int8_row */
     _Atomic bool too_large;
 } product;
 
@@ -24,7 +23,7 @@ static void pack_right(const void *job, hm_range k, hm_range columns, void *pane
 {
     const product *p = job;
     p->kernels->pack_right(k.count, columns.count, p->right + k.first * p->columns + columns.first,
-                           p->columns, panel, p->sums + columns.first);
+                           p->columns, panel, p->sums ? p->sums + columns.first : NULL);
 }
 
 static void pack_left(const void *job, hm_range rows, hm_range k, void *sliver)
@@ -34,29 +33,35 @@ static void pack_left(const void *job, hm_range rows, hm_range k, void *sliver)
                           sliver);
 }
 
+/* Where the results of the tile go: their lines come while its sums are made. */
+static void fetch(const product *p, hm_range rows, hm_range columns)
+{
+    enum { LINE = 8 };
+    for (int64_t i = rows.first; i < rows.first + rows.count; i++)
+        for (int64_t j = columns.first; j < columns.first + columns.count; j += LINE)
+            __builtin_prefetch(p->out + i * p->columns + j, 1);
+}
+
 static void tile(void *job, hm_range rows, hm_range columns, hm_range k, const void *sliver,
                  const void *panel)
 {
     product *p = job;
     int32_t sums[MOST_TILE];
+    fetch(p, rows, columns);
     const bool first = k.first == 0, last = k.first + k.count == p->depth;
     p->kernels->tile(rows.count, k.count, sliver, panel, sums);
-    for (int64_t i = 0; i < rows.count; i++) {
-        const int64_t r = rows.first + i;
-        const hm_int8_row row = {
-            .zero = p->left_zeros[r],
-            .sum = p->left_sums[r],
-            .depth = (double)p->depth,
-            .scale = p->left_scales[r],
-            .zeros = p->zeros + columns.first,
-            .sums = p->sums + columns.first,
-            .scales = p->scales + columns.first,
-            .plain = p->plain,
-        };
-        if (!p->kernels->finish(&row, columns.count, sums + i * p->kernels->tile_columns, first, last,
-                                p->out + r * p->columns + columns.first))
-            p->too_large = true;
-    }
+    const hm_int8_coding coding = {
+        .row_zeros = p->left_zeros + rows.first,
+        .row_sums = p->left_sums + rows.first,
+        .row_scales = p->left_scales ? p->left_scales + rows.first : NULL,
+        .zeros = p->zeros ? p->zeros + columns.first : NULL,
+        .sums = p->sums ? p->sums + columns.first : NULL,
+        .scales = p->scales + columns.first,
+        .depth = (double)p->depth,
+    };
+    if (!p->kernels->finish(&coding, rows.count, columns.count, sums, first, last,
+                            p->out + rows.first * p->columns + columns.first, p->columns))
+        p->too_large = true;
 }
 
 /* ------------------------------------------------- codings and sums, one a row or column */
@@ -142,12 +147,12 @@ static hm_status compute(hm_context *ctx, const hm_quantized *left, const hm_qua
     double *row = scratch, *column = scratch + 3 * m;
     spread(left, m, row, row + m);
     spread(right, n, column, column + n);
+    /* A sum is asked for where a zero point on the other side multiplies it. */
+    const bool left_coded = !all_zero(row, m), right_coded = !all_zero(column, n);
     for (int64_t i = 0; i < m; i++)
-        row[2 * m + i] = (double)p->kernels->sum(p->left + i * p->depth, p->depth);
+        row[2 * m + i] = right_coded ? (double)p->kernels->sum(p->left + i * p->depth, p->depth) : 0;
     for (int64_t j = 0; j < n; j++)
         column[2 * n + j] = 0;
-
-    p->plain = all_zero(row, m) && all_zero(column, n) && p->depth <= HM_INT8_SAFE_DEPTH;
     bool far = extreme(row + m, m) || extreme(column + n, n), any = false;
     if (far) {
         split(row + m, m, powers, &any);
@@ -156,9 +161,14 @@ static hm_status compute(hm_context *ctx, const hm_quantized *left, const hm_qua
     p->left_zeros = row;
     p->left_scales = row + m;
     p->left_sums = row + 2 * m;
-    p->zeros = column;
+    p->zeros = left_coded || right_coded ? column : NULL;
     p->scales = column + n;
-    p->sums = column + 2 * n;
+    p->sums = left_coded ? column + 2 * n : NULL;
+    if (left->axis == HM_PER_TENSOR) { /* one for all: let the columns have it */
+        for (int64_t j = 0; j < n; j++)
+            column[n + j] *= row[m];
+        p->left_scales = NULL;
+    }
     hm_status st = multiply(ctx, p);
     if (st != HMATH_OK)
         return st;
