@@ -4,7 +4,6 @@
  */
 #include <stdatomic.h>
 
-#include "neural/layers/check.h"
 #include "neural/layers/dense.h"
 #include "neural/layers/layers.h"
 #include "runtime/context.h"
