@@ -454,101 +454,6 @@ HMATH_CALL hmath_neural_layers_initialize_weights(hmath_context *ctx, const hmat
                                                   const hmath_value *shape, const hmath_value *rng,
                                                   hmath_value **out);
 
-/* ---- rows of tables ---- */
-
-/**
- * out[i] = weights[indices[i]], rows in the order asked for.
- * @param weights  Tensor [vocabulary, features]
- * @param indices  [Int], each in 0 ... vocabulary-1
- * @param out      Tensor [length of indices, features]
- * MathErrors: DimensionMismatch (weights of another rank), NonFinite, IndexOutOfBounds
- */
-HMATH_CALL hmath_neural_layers_embedding(hmath_context *ctx, const hmath_value *weights,
-                                         const hmath_value *indices, hmath_value **out);
-
-/**
- * KVCache (282): keys and values of past positions, immutable. Memory grows with what is held, not with
- * the capacity.
- * @param capacity, key_dimensions, value_dimensions  Int >= 1: rows at most, and the widths of rows
- * MathErrors: DomainError
- */
-HMATH_CALL hmath_neural_layers_empty_cache(hmath_context *ctx, const hmath_value *capacity,
-                                           const hmath_value *key_dimensions,
-                                           const hmath_value *value_dimensions, hmath_value **out);
-
-/**
- * A new cache with more rows; `cache` still shows its own. Versions share memory: appending to the
- * newest one costs the new rows, appending a second time to an older one copies what it shows.
- * @param key    Tensor [rows, key_dimensions]; no rows are fine
- * @param value  Tensor [rows, value_dimensions]
- * MathErrors: DimensionMismatch (rank, width, unequal rows, or more rows than the capacity leaves room
- * for), NonFinite
- */
-HMATH_CALL hmath_neural_layers_append_cache(hmath_context *ctx, const hmath_value *cache,
-                                            const hmath_value *key, const hmath_value *value,
-                                            hmath_value **out);
-
-/** (keys, values): Tensors [length, key_dimensions] and [length, value_dimensions]; copies nothing. */
-HMATH_CALL hmath_neural_layers_cache_values(hmath_context *ctx, const hmath_value *cache,
-                                            hmath_value **out);
-
-/* ---- positions ---- */
-
-/**
- * allowed[i][j] = (j <= i + offset): query i stands at position offset + i behind a cached prefix and
- * sees the keys up to its own.
- * @param queries, keys, offset  Int >= 0
- * @param out                    [[Bool]] of `queries` rows
- * MathErrors: DomainError
- */
-HMATH_CALL hmath_neural_layers_causal_mask(hmath_context *ctx, const hmath_value *queries,
-                                           const hmath_value *keys, const hmath_value *offset,
-                                           hmath_value **out);
-
-/**
- * bias[i][j] = -slope * |(i + offset) - j| (Press, Smith and Lewis 2022): symmetric; combine it with a
- * causal mask where the future must stay unseen.
- * @param slope                  Double >= 0
- * @param queries, keys, offset  Int >= 0
- * @param out                    [[Double]] of `queries` rows
- * MathErrors: NonFinite, DomainError, Overflow
- */
-HMATH_CALL hmath_neural_layers_alibi_bias(hmath_context *ctx, const hmath_value *slope,
-                                          const hmath_value *queries, const hmath_value *keys,
-                                          const hmath_value *offset, hmath_value **out);
-
-/* ---- pooling: input [N, C, spatial...] of rank 3 to 5 ---- */
-
-/**
- * The largest element of each window, or the mean of its real ones: padded cells take no part, neither
- * in the maximum nor in the count. Output extent floor((in + 2*padding - kernel)/stride) + 1. A zero
- * maximum is +0.
- * @param mode                     PoolMode
- * @param kernel, stride, padding  [Int], one entry a spatial axis; kernel, stride >= 1, padding >= 0
- * @param input                    Tensor
- * @param out                      Tensor [N, C, output extents...]
- * MathErrors: DomainError (an entry; padding >= kernel, which leaves a window without a real cell),
- * DimensionMismatch (rank, lengths, an output extent below 1), EmptyInput, NonFinite
- */
-HMATH_CALL hmath_neural_layers_pooling(hmath_context *ctx, const hmath_value *mode,
-                                       const hmath_value *kernel, const hmath_value *stride,
-                                       const hmath_value *padding, const hmath_value *input,
-                                       hmath_value **out);
-
-/**
- * Pooling into bins: of in cells and out bins along an axis, bin i covers the cells
- * floor(i*in/out) ... ceil((i+1)*in/out) - 1. Bins may overlap.
- * @param shape  [Int], the output's spatial extents, each >= 1
- * MathErrors: DomainError, DimensionMismatch, EmptyInput, NonFinite
- */
-HMATH_CALL hmath_neural_layers_adaptive_pooling(hmath_context *ctx, const hmath_value *mode,
-                                                const hmath_value *shape, const hmath_value *input,
-                                                hmath_value **out);
-
-/** One value an image and channel: a Tensor [N, C]. MathErrors: DimensionMismatch, EmptyInput, NonFinite */
-HMATH_CALL hmath_neural_layers_global_pooling(hmath_context *ctx, const hmath_value *mode,
-                                              const hmath_value *input, hmath_value **out);
-
 /* ---- normalisation ---- */
 
 /**
@@ -615,6 +520,16 @@ HMATH_CALL hmath_neural_layers_weight_norm(hmath_context *ctx, const hmath_value
 /* ---- dense ---- */
 
 /**
+ * out[i] = weights[indices[i]], rows in the order asked for.
+ * @param weights  Tensor [vocabulary, features]
+ * @param indices  [Int], each in 0 ... vocabulary-1
+ * @param out      Tensor [length of indices, features]
+ * MathErrors: DimensionMismatch (weights of another rank), NonFinite, IndexOutOfBounds
+ */
+HMATH_CALL hmath_neural_layers_embedding(hmath_context *ctx, const hmath_value *weights,
+                                         const hmath_value *indices, hmath_value **out);
+
+/**
  * input * transpose(weights) + bias over the last axis. Each element is one chain of fused
  * multiply-adds in increasing feature order from +0, then the bias.
  * @param input    Tensor [..., in] of rank >= 1
@@ -626,6 +541,20 @@ HMATH_CALL hmath_neural_layers_weight_norm(hmath_context *ctx, const hmath_value
 HMATH_CALL hmath_neural_layers_dense(hmath_context *ctx, const hmath_value *input,
                                      const hmath_value *weights, const hmath_value *bias,
                                      hmath_value **out);
+
+/**
+ * dense, activation, dense: the bits of the three by themselves.
+ * @param activation                   Activation
+ * @param input                        Tensor [..., in]
+ * @param first_weights, first_bias    Tensor [hidden, in], [Double] of length hidden
+ * @param second_weights, second_bias  Tensor [out, hidden], [Double] of length out
+ * @param out                          Tensor [..., out]
+ * MathErrors: NonFinite and DomainError ("activation.parameter"), DimensionMismatch, Overflow
+ */
+HMATH_CALL hmath_neural_layers_transformer_feed_forward(
+    hmath_context *ctx, const hmath_value *activation, const hmath_value *input,
+    const hmath_value *first_weights, const hmath_value *first_bias,
+    const hmath_value *second_weights, const hmath_value *second_bias, hmath_value **out);
 
 /* ---- convolution: input [N, Cin, spatial...] of rank 3 to 5 ---- */
 
@@ -665,6 +594,38 @@ HMATH_CALL hmath_neural_layers_transposed_convolution(
     const hmath_value *input, const hmath_value *weights, const hmath_value *bias,
     hmath_value **out);
 
+/* ---- pooling: input [N, C, spatial...] of rank 3 to 5 ---- */
+
+/**
+ * The largest element of each window, or the mean of its real ones: padded cells take no part, neither
+ * in the maximum nor in the count. Output extent floor((in + 2*padding - kernel)/stride) + 1. A zero
+ * maximum is +0.
+ * @param mode                     PoolMode
+ * @param kernel, stride, padding  [Int], one entry a spatial axis; kernel, stride >= 1, padding >= 0
+ * @param input                    Tensor
+ * @param out                      Tensor [N, C, output extents...]
+ * MathErrors: DomainError (an entry; padding >= kernel, which leaves a window without a real cell),
+ * DimensionMismatch (rank, lengths, an output extent below 1), EmptyInput, NonFinite
+ */
+HMATH_CALL hmath_neural_layers_pooling(hmath_context *ctx, const hmath_value *mode,
+                                       const hmath_value *kernel, const hmath_value *stride,
+                                       const hmath_value *padding, const hmath_value *input,
+                                       hmath_value **out);
+
+/**
+ * Pooling into bins: of in cells and out bins along an axis, bin i covers the cells
+ * floor(i*in/out) ... ceil((i+1)*in/out) - 1. Bins may overlap.
+ * @param shape  [Int], the output's spatial extents, each >= 1
+ * MathErrors: DomainError, DimensionMismatch, EmptyInput, NonFinite
+ */
+HMATH_CALL hmath_neural_layers_adaptive_pooling(hmath_context *ctx, const hmath_value *mode,
+                                                const hmath_value *shape, const hmath_value *input,
+                                                hmath_value **out);
+
+/** One value an image and channel: a Tensor [N, C]. MathErrors: DimensionMismatch, EmptyInput, NonFinite */
+HMATH_CALL hmath_neural_layers_global_pooling(hmath_context *ctx, const hmath_value *mode,
+                                              const hmath_value *input, hmath_value **out);
+
 /* ---- attention ---- */
 
 /**
@@ -694,6 +655,31 @@ HMATH_CALL hmath_neural_layers_multihead_attention(hmath_context *ctx, const hma
                                                    const hmath_value *value,
                                                    const hmath_value *mask, hmath_value **out);
 
+/* ---- positions ---- */
+
+/**
+ * allowed[i][j] = (j <= i + offset): query i stands at position offset + i behind a cached prefix and
+ * sees the keys up to its own.
+ * @param queries, keys, offset  Int >= 0
+ * @param out                    [[Bool]] of `queries` rows
+ * MathErrors: DomainError
+ */
+HMATH_CALL hmath_neural_layers_causal_mask(hmath_context *ctx, const hmath_value *queries,
+                                           const hmath_value *keys, const hmath_value *offset,
+                                           hmath_value **out);
+
+/**
+ * bias[i][j] = -slope * |(i + offset) - j| (Press, Smith and Lewis 2022): symmetric; combine it with a
+ * causal mask where the future must stay unseen.
+ * @param slope                  Double >= 0
+ * @param queries, keys, offset  Int >= 0
+ * @param out                    [[Double]] of `queries` rows
+ * MathErrors: NonFinite, DomainError, Overflow
+ */
+HMATH_CALL hmath_neural_layers_alibi_bias(hmath_context *ctx, const hmath_value *slope,
+                                          const hmath_value *queries, const hmath_value *keys,
+                                          const hmath_value *offset, hmath_value **out);
+
 /**
  * Rotary embedding (Su et al. 2021): in row r features (2i, 2i+1) turn by the angle
  * (offset + r) * base^(-2i/d). Angles are formed in double-double; their sine and cosine are within
@@ -721,21 +707,33 @@ HMATH_CALL hmath_neural_layers_sinusoidal_encoding(hmath_context *ctx, const hma
                                                    const hmath_value *dimensions,
                                                    const hmath_value *offset, hmath_value **out);
 
-/* ---- feed-forward ---- */
+/* ---- KV cache ---- */
 
 /**
- * dense, activation, dense: the bits of the three by themselves.
- * @param activation                   Activation
- * @param input                        Tensor [..., in]
- * @param first_weights, first_bias    Tensor [hidden, in], [Double] of length hidden
- * @param second_weights, second_bias  Tensor [out, hidden], [Double] of length out
- * @param out                          Tensor [..., out]
- * MathErrors: NonFinite and DomainError ("activation.parameter"), DimensionMismatch, Overflow
+ * KVCache (282): keys and values of past positions, immutable. Memory grows with what is held, not with
+ * the capacity.
+ * @param capacity, key_dimensions, value_dimensions  Int >= 1: rows at most, and the widths of rows
+ * MathErrors: DomainError
  */
-HMATH_CALL hmath_neural_layers_transformer_feed_forward(
-    hmath_context *ctx, const hmath_value *activation, const hmath_value *input,
-    const hmath_value *first_weights, const hmath_value *first_bias,
-    const hmath_value *second_weights, const hmath_value *second_bias, hmath_value **out);
+HMATH_CALL hmath_neural_layers_empty_cache(hmath_context *ctx, const hmath_value *capacity,
+                                           const hmath_value *key_dimensions,
+                                           const hmath_value *value_dimensions, hmath_value **out);
+
+/**
+ * A new cache with more rows; `cache` still shows its own. Versions share memory: appending to the
+ * newest one costs the new rows, appending a second time to an older one copies what it shows.
+ * @param key    Tensor [rows, key_dimensions]; no rows are fine
+ * @param value  Tensor [rows, value_dimensions]
+ * MathErrors: DimensionMismatch (rank, width, unequal rows, or more rows than the capacity leaves room
+ * for), NonFinite
+ */
+HMATH_CALL hmath_neural_layers_append_cache(hmath_context *ctx, const hmath_value *cache,
+                                            const hmath_value *key, const hmath_value *value,
+                                            hmath_value **out);
+
+/** (keys, values): Tensors [length, key_dimensions] and [length, value_dimensions]; copies nothing. */
+HMATH_CALL hmath_neural_layers_cache_values(hmath_context *ctx, const hmath_value *cache,
+                                            hmath_value **out);
 
 /* ---------------------------------------------------------------- end of Layers */
 
