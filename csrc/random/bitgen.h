@@ -78,8 +78,7 @@ void hm_bitgen_copy(hm_bitgen *to, const hm_bitgen *from);
 
 static inline uint64_t hm_next(hm_bitgen *g) { return g->kind->next(&g->state); }
 
-/* 32 and 64 random bits from either kind; 64 bits of a 32-bit generator are two outputs, high word
- * first. */
+/* 64 random bits from either kind: two outputs of a 32-bit generator, the high word first. */
 static inline uint64_t hm_next64(hm_bitgen *g)
 {
     uint64_t x = hm_next(g);

@@ -21,8 +21,7 @@ static uint64_t bounded64(hm_bitgen *g, uint64_t s)
     return (uint64_t)(m >> 64);
 }
 
-/* The same on words of 32 bits. At s = 2^32 the product is the word itself, shifted: never
- * rejected. */
+/* The same on words of 32 bits. At s = 2^32 the product is the word, shifted: never rejected. */
 static uint64_t bounded32(hm_bitgen *g, uint64_t s)
 {
     uint64_t m = hm_next(g) * s;

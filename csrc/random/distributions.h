@@ -28,8 +28,7 @@ void hm_draw_normals(const hm_context *ctx, hm_stream *s, double *out, int64_t n
 void hm_draw_truncated_normals(const hm_context *ctx, hm_stream *s, double bound, double *out,
                                int64_t n);
 
-/* 0 ... bound - 1, unbiased; bound > 0. One output, or two of 32 bits where bound > 2^32; seldom
- * more. */
+/* 0 ... bound - 1, unbiased; bound > 0. One output, two of 32 bits for bound > 2^32; seldom more. */
 uint64_t hm_draw_bounded(hm_stream *s, uint64_t bound);
 
 /* A permutation of 0 ... n - 1: n - 1 bounded draws. */

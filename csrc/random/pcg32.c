@@ -31,8 +31,10 @@ static uint64_t next_pcg32(hm_bit_state *s)
     return permute(state);
 }
 
-/* The second output of a double comes from a step of its own, the next double from a double step:
- * one multiplication on the critical path instead of two. */
+/*
+ * The second output of a double comes from a step of its own, the next double from a double step:
+ * one multiplication on the critical path instead of two.
+ */
 static void uniforms_pcg32(const hm_random_kernels *kernels, hm_bit_state *s, double *out, size_t n)
 {
     (void)kernels;

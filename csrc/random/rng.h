@@ -29,19 +29,13 @@ const hm_rng *hm_rng_from_value(const hm_value *v);
 /* The stream number that a state was seeded with; 0 for kinds without streams. */
 uint64_t hm_stream_number(const hm_stream *s);
 
-/*
- * The stored form: a header, the words and a checksum, all little-endian, 40 bytes and 8 a word.
- *   0  "HMrandom"    8  version 1    12  generator    16  1 an RNG, 2 a Generator    20  1: a
- * normal is pending 24 the pending normal's bits, or 0    32 words, or the Generator's stream end
- * FNV-1a of all before
- */
+/* ---- the stored form, laid out in store.c ---- */
 
 /* v is a Generator or an RNG: how many bytes its stored form has, and writing them. */
 size_t hm_random_stored_size(const hm_value *v);
 void hm_random_store(const hm_value *v, unsigned char *bytes);
 
-/* Bytes from anywhere: what hm_random_store wrote becomes that value again, all else is a
- * DomainError. */
+/* Bytes from anywhere: what hm_random_store wrote, as that value again. DomainError: anything else. */
 hm_status hm_random_restore(hm_context *ctx, const unsigned char *bytes, size_t size,
                             hm_value **out);
 

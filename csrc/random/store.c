@@ -1,4 +1,15 @@
-/* The stored form of generators and their states, laid out in rng.h. */
+/*
+ * The stored form of generators and their states: the same on every machine, little-endian.
+ *
+ *   0    "HMrandom"
+ *   8    version, 1
+ *   12   the generator's number
+ *   16   1: an RNG; 2: a Generator
+ *   20   1 where a normal is pending
+ *   24   the bits of the pending normal, or 0
+ *   32   an RNG: the words of its state; a Generator: its stream
+ *   end  FNV-1a of all bytes before, 8 of them
+ */
 #include <math.h>
 #include <string.h>
 
@@ -22,8 +33,7 @@ static uint64_t get(const unsigned char *from, int bytes)
     return x;
 }
 
-/* Fowler, Noll, Vo: notices an accident, not an enemy; what an enemy writes is checked word by
- * word. */
+/* Fowler, Noll, Vo: for accidents. What an enemy signs is checked word by word all the same. */
 static uint64_t fnv1a(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

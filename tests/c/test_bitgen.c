@@ -104,8 +104,7 @@ static void test_xoshiro256starstar__published_output_after_jumps(void)
     CHECK(hm_next(&g) == 0x239196a79c7e191f);
 }
 
-/* Random123 1.14.0, tests/kat_vectors, "philox4x32 10". Counter and key are words, the lowest
- * first. */
+/* Random123 1.14.0, tests/kat_vectors, "philox4x32 10". Counter and key: the lowest word first. */
 static void test_philox4x32__published_outputs_of_counters(void)
 {
     static const struct {

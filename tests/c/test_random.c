@@ -303,8 +303,7 @@ static void test_random__bits_never_change(void)
 
 /* ---------------------------------------------------------------- integers */
 
-/* Lemire's algorithm by its definition, in exact arithmetic of 128 bits, with the words drawn by
- * bits(). */
+/* Lemire's algorithm by its definition, in 128 bits, with words drawn by hmath_random_bits. */
 static int64_t lemire(hmath_value **rng, uint64_t bound, int output_bits)
 {
     const int width = output_bits == 32 && bound <= UINT64_C(1) << 32 ? 32 : 64;
@@ -554,6 +553,8 @@ static void test_random__refusals_leave_outputs_alone(void)
     check_error(HMATH_DOMAIN_ERROR, "shape", 1);
     CHECK_INT(hmath_random_normal_tensor(ctx, 9, nine, rng, &out, &next), HMATH_CHECKED);
     check_error(HMATH_DIMENSION_MISMATCH, "shape", -1);
+    CHECK_INT(hmath_random_normal_tensor(ctx, -1, nine, rng, &out, &next), HMATH_CHECKED);
+    check_error(HMATH_DIMENSION_MISMATCH, "shape", -1);
     CHECK_INT(hmath_random_normal_tensor(ctx, 2, negative, g, &out, &next), HMATH_CHECKED);
     check_error(HMATH_TYPE_MISMATCH, "rng", -1);
     CHECK_INT(hmath_random_uniform_tensor(ctx, 3, huge, rng, &out, &next), HMATH_NO_MEMORY);
@@ -700,8 +701,7 @@ static void sign(unsigned char *bytes, size_t size)
         bytes[size - 8 + (size_t)i] = (unsigned char)(hash >> 8 * i);
 }
 
-/* Any byte changed, any length cut: refused. With the checksum mended: refused or another proper
- * value. */
+/* Any byte changed or cut off: refused. With a checksum that fits: refused, or a proper value. */
 static void test_random__hostile_bytes_are_refused(void)
 {
     unsigned char bytes[4096], changed[4096];

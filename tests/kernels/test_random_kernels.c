@@ -1,5 +1,4 @@
-/* Random kernels: every table gives the same bits, at every length and offset, and touches nothing
- * else. */
+/* Random kernels: the same bits from every table, at every length and offset; nothing else touched. */
 #include "tables.h"
 
 #include "random/bitgen.h"

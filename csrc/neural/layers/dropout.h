@@ -15,8 +15,7 @@ typedef struct hm_dropped {
     const hm_rng *next;
 } hm_dropped;
 
-/* One uniform u an element, row-major, also for probability 0; the element is kept where u >=
- * probability. */
+/* One uniform u an element, row-major, also for probability 0: kept where u >= probability. */
 hm_status hm_dropout(hm_context *ctx, const hm_training *mode, double probability,
                      const hm_rng *rng, const hm_tensor *input, hm_dropped *out);
 

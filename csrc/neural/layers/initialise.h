@@ -11,8 +11,7 @@ typedef struct hm_initialised {
     const hm_rng *next;
 } hm_initialised;
 
-/* Filled row-major; which distribution `method` names, and what it needs, stands at each in
- * initialise.c. */
+/* Filled row-major, from the distribution that `method` names: initialise.c lists them. */
 hm_status hm_initialize_weights(hm_context *ctx, const hm_initializer *method, int64_t fan_in,
                                 int64_t fan_out, const hm_ints *shape, const hm_rng *rng,
                                 hm_initialised *out);
