@@ -41,14 +41,26 @@ static uint64_t next_pcg64(hm_bit_state *s)
     return permute(state);
 }
 
+/* Two states, each stepping over the other: their multiplications overlap. */
 static void uniforms_pcg64(const hm_random_kernels *kernels, hm_bit_state *s, double *out, size_t n)
 {
     (void)kernels;
     const hm_uint128 increment = join(s->pcg64.increment);
+    const hm_uint128 multiplier2 = MULTIPLIER * MULTIPLIER;
+    const hm_uint128 increment2 = increment * (MULTIPLIER + 1);
     hm_uint128 state = join(s->pcg64.state);
-    for (size_t i = 0; i < n; i++) {
-        state = state * MULTIPLIER + increment;
-        out[i] = hm_uniform_from_64(permute(state));
+    hm_uint128 odd = state * MULTIPLIER + increment, even = odd * MULTIPLIER + increment;
+    size_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+        out[i] = hm_uniform_from_64(permute(odd));
+        out[i + 1] = hm_uniform_from_64(permute(even));
+        state = even;
+        odd = odd * multiplier2 + increment2;
+        even = even * multiplier2 + increment2;
+    }
+    if (i < n) {
+        out[i] = hm_uniform_from_64(permute(odd));
+        state = odd;
     }
     split(s->pcg64.state, state);
 }
