@@ -209,6 +209,29 @@ hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shap
     return st == HMATH_OK ? made : NULL;
 }
 
+typedef hmath_status unary_function(hmath_context *, const hmath_value *, hmath_value **);
+typedef hmath_status binary_function(hmath_context *, const hmath_value *, const hmath_value *,
+                                     hmath_value **);
+
+hmath_value *bridge_unary(hmath_context *ctx, bridge_function function, const hmath_value *input)
+{
+    hmath_value *result = NULL;
+    return ((unary_function *)function)(ctx, input, &result) == HMATH_OK ? result : NULL;
+}
+
+hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const hmath_value *left,
+                           const hmath_value *right, double number)
+{
+    hmath_value *scalar = NULL, *result = NULL;
+    if ((!left || !right) && hmath_tensor_create(ctx, 0, NULL, &number, &scalar) != HMATH_OK)
+        return NULL;
+    if (((binary_function *)function)(ctx, left ? left : scalar, right ? right : scalar, &result) !=
+        HMATH_OK)
+        result = NULL;
+    hmath_release(scalar);
+    return result;
+}
+
 hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
                           const double *bias, size_t count)
 {

@@ -72,6 +72,14 @@ double bridge_call_double(hmath_context *ctx, bridge_function function,
 double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value,
                           double x);
 
+/*
+ * A wrapper of one tensor, or of two of which one may be a number: its tensor is NULL, and it becomes
+ * one of rank 0. The result, or NULL where anything is wrong: then the longer way finds out what.
+ */
+hmath_value *bridge_unary(hmath_context *ctx, bridge_function function, const hmath_value *input);
+hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const hmath_value *left,
+                           const hmath_value *right, double number);
+
 /* layers.dense of two tensors and a bias of `count` numbers; NULL as for bridge_tensor. */
 hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
                           const double *bias, size_t count);

@@ -159,6 +159,11 @@ class _Functions(dict[str, CData]):
 _functions = _Functions()
 
 
+def entry(name: str) -> CData:
+    """A C function as a pointer that the bridge can call."""
+    return _functions[name]
+
+
 def call(name: str, *arguments: Argument) -> CData:
     """Call a wrapper; returns a ``bridge_result *`` whose value is the caller's to take.
 

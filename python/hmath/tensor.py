@@ -23,7 +23,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import _convert
-from ._call import Argument, CData, call, check, context, invoke
+from ._call import Argument, CData, call, check, context, entry, invoke
 from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt, wrap
@@ -75,6 +75,7 @@ Number = float | int
 
 _CPU = 1  # kDLCPU of DLPack
 _SHOWN = 16  # elements in a repr
+_NULL = ffi.NULL
 
 
 class Tensor(Owner):
@@ -323,13 +324,13 @@ class Tensor(Owner):
         return matmul(other, self) if _is_array(other) else NotImplemented
 
     def __neg__(self) -> TensorDouble:
-        return owner(TensorDouble, call("hmath_tensor_negate", _convert.tensor(self, "input")))
+        return _unary("hmath_tensor_negate", self)
 
     def __pos__(self: Self) -> Self:
         return self.__copy__()
 
     def __abs__(self) -> TensorDouble:
-        return owner(TensorDouble, call("hmath_tensor_absolute", _convert.tensor(self, "input")))
+        return _unary("hmath_tensor_absolute", self)
 
     # Comparisons are made element by element and give 1.0 and 0.0; see identical() for the whole.
 
@@ -556,10 +557,10 @@ def broadcast_to(input: Self, shape: Sequence[int]) -> Self:
 
 def matmul(left: TensorLike, right: TensorLike) -> TensorDouble:
     """The matrix product, as NumPy and PyTorch define it for every rank; leading axes broadcast."""
-    return owner(
-        TensorDouble,
-        call("hmath_tensor_matmul", _convert.tensor(left, "left"), _convert.tensor(right, "right")),
-    )
+    name = "hmath_tensor_matmul"
+    if type(left) is TensorDouble is type(right) and (made := _of_tensors(name, left, right)):
+        return wrap(TensorDouble, made)
+    return owner(TensorDouble, call(name, _convert.tensor(left, "left"), _convert.tensor(right, "right")))
 
 
 def maximum(left: TensorLike | Number, right: TensorLike | Number) -> TensorDouble:
@@ -574,92 +575,92 @@ def minimum(left: TensorLike | Number, right: TensorLike | Number) -> TensorDoub
 
 def absolute(input: ArrayT) -> ArrayT:
     """\\|x\\|, exact."""
-    return like(call("hmath_tensor_absolute", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_absolute", input)
 
 
 def sign(input: ArrayT) -> ArrayT:
     """-1, 0 or 1; a zero keeps its sign."""
-    return like(call("hmath_tensor_sign", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_sign", input)
 
 
 def square(input: ArrayT) -> ArrayT:
     """x*x. Raises Overflow."""
-    return like(call("hmath_tensor_square", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_square", input)
 
 
 def reciprocal(input: ArrayT) -> ArrayT:
     """1/x. Raises DomainError (x is 0), Overflow (x is subnormal and too small)."""
-    return like(call("hmath_tensor_reciprocal", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_reciprocal", input)
 
 
 def sqrt(input: ArrayT) -> ArrayT:
     """The square root, correctly rounded. Raises DomainError (x < 0)."""
-    return like(call("hmath_tensor_sqrt", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_sqrt", input)
 
 
 def exp(input: ArrayT) -> ArrayT:
     """e^x, to 1 ulp. Raises Overflow (x > 709.78...)."""
-    return like(call("hmath_tensor_exp", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_exp", input)
 
 
 def expm1(input: ArrayT) -> ArrayT:
     """e^x - 1, to 1.5 ulp, also near 0. Raises Overflow."""
-    return like(call("hmath_tensor_expm1", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_expm1", input)
 
 
 def log(input: ArrayT) -> ArrayT:
     """The natural logarithm, to 1 ulp. Raises DomainError (x <= 0)."""
-    return like(call("hmath_tensor_log", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_log", input)
 
 
 def log1p(input: ArrayT) -> ArrayT:
     """log(1 + x), to 1 ulp, also near 0. Raises DomainError (x <= -1)."""
-    return like(call("hmath_tensor_log1p", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_log1p", input)
 
 
 def sin(input: ArrayT) -> ArrayT:
     """The sine of x radians, to 1 ulp for every finite x."""
-    return like(call("hmath_tensor_sin", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_sin", input)
 
 
 def cos(input: ArrayT) -> ArrayT:
     """The cosine of x radians, to 1 ulp for every finite x."""
-    return like(call("hmath_tensor_cos", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_cos", input)
 
 
 def tan(input: ArrayT) -> ArrayT:
     """The tangent of x radians, to 2 ulp for every finite x."""
-    return like(call("hmath_tensor_tan", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_tan", input)
 
 
 def tanh(input: ArrayT) -> ArrayT:
     """The hyperbolic tangent, to 1.5 ulp."""
-    return like(call("hmath_tensor_tanh", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_tanh", input)
 
 
 def sigmoid(input: ArrayT) -> ArrayT:
     """1 / (1 + e^-x), to 1 ulp, also where it is subnormal."""
-    return like(call("hmath_tensor_sigmoid", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_sigmoid", input)
 
 
 def log_sigmoid(input: ArrayT) -> ArrayT:
     """log sigmoid(x) = -softplus(-x), to 4 ulp."""
-    return like(call("hmath_tensor_log_sigmoid", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_log_sigmoid", input)
 
 
 def softplus(input: ArrayT) -> ArrayT:
     """log(1 + e^x), to 4 ulp, without overflow."""
-    return like(call("hmath_tensor_softplus", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_softplus", input)
 
 
 def erf(input: ArrayT) -> ArrayT:
     """The error function, to 1 ulp."""
-    return like(call("hmath_tensor_erf", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_erf", input)
 
 
 def erfc(input: ArrayT) -> ArrayT:
     """1 - erf(x) without cancellation, to 1.5 ulp."""
-    return like(call("hmath_tensor_erfc", _convert.tensor(input, "input")), input)
+    return _unary("hmath_tensor_erfc", input)
 
 
 # ---------------------------------------------------------------- operands, axes, indices
@@ -667,29 +668,57 @@ def erfc(input: ArrayT) -> ArrayT:
 
 def _operand(x: Any, argument: str) -> Argument:
     """A Tensor, an array, or a number, which is a tensor of rank 0."""
-    if isinstance(x, Tensor) or hasattr(x, "dtype"):
+    if _is_array(x):
         return _convert.tensor(x, argument)
     number = ffi.new("double[1]", [_convert.double(x, argument)[1]])
     return (lib.BRIDGE_TENSOR, 0.0, number, 0, 0, ffi.NULL)
 
 
+def _unary(name: str, input: Any) -> Any:
+    """A function of one tensor; the result is in the argument's container."""
+    if type(input) is TensorDouble:
+        made = lib.bridge_unary(context(), entry(name), input._handle or _NULL)
+        if made:
+            return wrap(TensorDouble, made)
+    return like(call(name, _convert.tensor(input, "input")), input)
+
+
+def _of_tensors(name: str, left: TensorDouble, right: TensorDouble) -> CData | None:
+    """A function of two tensors in one short call; None where one is closed."""
+    if left._handle and right._handle:
+        return lib.bridge_binary(context(), entry(name), left._handle, right._handle, 0.0)
+    return None
+
+
 def _binary(name: str, left: Any, right: Any) -> TensorDouble:
+    """The common cases in one short call; where it fails, the way below finds out why."""
+    of_left, of_right, made = type(left), type(right), None
+    if of_left is TensorDouble:
+        if of_right is TensorDouble:
+            made = _of_tensors(name, left, right)
+        elif of_right is float and left._handle:
+            made = lib.bridge_binary(context(), entry(name), left._handle, _NULL, right)
+    elif of_left is float and of_right is TensorDouble and right._handle:
+        made = lib.bridge_binary(context(), entry(name), _NULL, right._handle, left)
+    if made:
+        return wrap(TensorDouble, made)
     return owner(TensorDouble, call(name, _operand(left, "left"), _operand(right, "right")))
 
 
 def _operator(name: str, left: Any, right: Any) -> TensorDouble:
     """An operator: what is no operand at all is left to the other side, as Python's own operators do."""
-    if _is_operand(left) and _is_operand(right):
+    if (type(left) is TensorDouble is type(right)) or (_is_operand(left) and _is_operand(right)):
         return _binary(name, left, right)
     return NotImplemented  # type: ignore[no-any-return]
 
 
 def _is_operand(x: Any) -> bool:
-    return _is_array(x) or (isinstance(x, (float, int)) and not isinstance(x, bool))
+    return _is_array(x) or hasattr(x, "dtype") or (isinstance(x, (float, int)) and not isinstance(x, bool))
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, Tensor) or hasattr(x, "dtype")
+    """NumPy's scalars have a dtype, too, but no length: they are numbers."""
+    return isinstance(x, Tensor) or (hasattr(x, "dtype") and hasattr(x, "__len__"))
 
 
 def _integers(given: tuple[Any, ...], argument: str) -> list[int]:

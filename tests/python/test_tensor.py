@@ -616,7 +616,8 @@ def test_maximum_and_minimum() -> None:
 def test_var_mean(axis, correction, keep):
     numbers = np.random.default_rng(4).standard_normal((7, 5, 33)) + 1e8
     if axis == () and correction:
-        pytest.raises(hmath.DomainError, of(numbers).var_mean, axis, correction)
+        with pytest.raises(hmath.DomainError):
+            of(numbers).var_mean(axis, correction)
         return
     variance, mean = of(numbers).var_mean(axis, correction, keep)
     wanted = numbers.astype(np.longdouble)
@@ -632,3 +633,36 @@ def test_var_mean(axis, correction, keep):
 def test_var_mean_of_nothing_kept():
     variance, mean = of(np.empty((0, 3))).var_mean(1)
     assert variance.shape == mean.shape == (0,)
+
+
+@pytest.mark.usefixtures("no_leak")
+def test_numbers_on_either_side_and_their_failures() -> None:
+    """Operators take a short way first; what it cannot do is told as by the long one."""
+    made = of(LEFT)
+    for number in (2.0, 2, np.float64(2.0), np.float32(2.0), np.int64(2), np.array(2.0), True):
+        if number is True:
+            with pytest.raises(TypeError):
+                made + number
+            continue
+        same(made - number, LEFT - 2.0)
+        same(number - made, 2.0 - LEFT)
+    with pytest.raises(hmath.NonFinite) as caught:
+        made + float("inf")
+    assert caught.value.math_error.argument == "right"
+    with pytest.raises(hmath.NonFinite) as caught:
+        float("nan") * made
+    assert caught.value.math_error.argument == "left"
+    with pytest.raises(hmath.DomainError):
+        made / 0.0
+    with pytest.raises(OverflowError):
+        made * 10**400
+    with pytest.raises(hmath.TypeMismatch):
+        made * np.True_
+    with pytest.raises(hmath.TypeMismatch):
+        made * np.ones(3, np.float32)
+    closed = of(LEFT)
+    closed.close()
+    for act in (lambda: closed + made, lambda: made @ closed, lambda: closed * 2.0, lambda: -closed):
+        with pytest.raises(ValueError, match="closed"):
+            act()
+    made.close()
