@@ -479,7 +479,8 @@ def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
         # The common case in one call; where it fails, the way below finds out why.
         x, w = input._handle, weights._handle
         if x and w and (made := lib.bridge_dense(context(), x, w, bias, len(bias))):
-            return wrap(TensorDouble, made)
+            output: Any = wrap(TensorDouble, made)
+            return output  # type: ignore[no-any-return]
     return like(
         call(
             "hmath_neural_layers_dense",
