@@ -2,14 +2,15 @@
 
     python tests/accuracy/measure.py PROBE_LIBRARY [--points 1000000] [--isa avx512] [--only NAME ...]
 
-PROBE_LIBRARY is libprobe.so of a build with tests. Every point is compared with the exact value, rounded at 220 bits by
-MPFR (gmpy2), in units of the last place of that value; below the normal range the unit is 2^-1074. The points:
-a quarter over all exponents, a quarter where the function is usually met, the rest close to its roots and kinks,
-to the ends of its ranges, and where results are subnormal.
+PROBE_LIBRARY is libprobe.so of a build with tests. Every point is compared with the exact value, rounded at
+220 bits by MPFR (gmpy2), in units of the last place of that value; below the normal range the unit is 2^-1074.
+The points: a quarter over all exponents, a quarter where the function is usually met, the rest close to its
+roots and kinks, to the ends of its ranges, and where results are subnormal.
 """
 
 import argparse
 import ctypes
+import functools
 import math
 import sys
 from collections.abc import Callable, Iterable
@@ -24,7 +25,17 @@ Range = tuple[float, float]
 
 ISA = {"default": 0, "baseline": 1, "avx2": 2, "avx512": 3, "neon": 4}
 PRECISION = 220
-ACTIVATIONS_ONLY = {"elu", "selu", "gelu", "silu", "mish", "softsign", "hard_sigmoid", "hard_swish", "leaky_relu"}
+ACTIVATIONS_ONLY = {
+    "elu",
+    "selu",
+    "gelu",
+    "silu",
+    "mish",
+    "softsign",
+    "hard_sigmoid",
+    "hard_swish",
+    "leaky_relu",
+}
 SELU_LAMBDA = "1.0507009873554804934193349852946"
 SELU_ALPHA = "1.6732632423543772848170429916717"
 
@@ -102,13 +113,64 @@ def cases() -> list[Case]:
     subnormal_log = [(5e-324, 1e-307)]
     both = [(-746.0, -690.0), (690.0, 746.0)]
     return [
-        Case("exp", "exp", gmpy2.exp, 1, (-40, 40), [(-745.2, -700), (700, 709.79)], [0.0], (-746, 709.782712893384)),
-        Case("expm1", "expm1", gmpy2.expm1, 1.5, (-40, 40), [(-1, 1), (700, 709.79)], [0.0, 0.3466, -0.3466, 37.4], (-math.inf, 709.782712893384)),
+        Case(
+            "exp",
+            "exp",
+            gmpy2.exp,
+            1,
+            (-40, 40),
+            [(-745.2, -700), (700, 709.79)],
+            [0.0],
+            (-746, 709.782712893384),
+        ),
+        Case(
+            "expm1",
+            "expm1",
+            gmpy2.expm1,
+            1.5,
+            (-40, 40),
+            [(-1, 1), (700, 709.79)],
+            [0.0, 0.3466, -0.3466, 37.4],
+            (-math.inf, 709.782712893384),
+        ),
         Case("log", "log", gmpy2.log, 1, (0, 10), subnormal_log, [1.0, 0.7071, 1.4142], (5e-324, everywhere)),
-        Case("log1p", "log1p", gmpy2.log1p, 1, (-1, 4), [(1e299, 1e305)], [0.0, -0.2929, 0.4142, -0.99999], (-1 + 2**-53, everywhere)),
-        Case("sin", "sin", gmpy2.sin, 1, (-20, 20), [(1e8, 2e8), (1e5, 1e6)], [k * math.pi / 2 for k in range(1, 30)]),
-        Case("cos", "cos", gmpy2.cos, 1, (-20, 20), [(1e8, 2e8), (1e5, 1e6)], [k * math.pi / 2 for k in range(1, 30)]),
-        Case("tan", "tan", gmpy2.tan, 2.5, (-20, 20), [(1e8, 2e8), (1e5, 1e6)], [k * math.pi / 2 for k in range(1, 30)]),
+        Case(
+            "log1p",
+            "log1p",
+            gmpy2.log1p,
+            1,
+            (-1, 4),
+            [(1e299, 1e305)],
+            [0.0, -0.2929, 0.4142, -0.99999],
+            (-1 + 2**-53, everywhere),
+        ),
+        Case(
+            "sin",
+            "sin",
+            gmpy2.sin,
+            1,
+            (-20, 20),
+            [(1e8, 2e8), (1e5, 1e6)],
+            [k * math.pi / 2 for k in range(1, 30)],
+        ),
+        Case(
+            "cos",
+            "cos",
+            gmpy2.cos,
+            1,
+            (-20, 20),
+            [(1e8, 2e8), (1e5, 1e6)],
+            [k * math.pi / 2 for k in range(1, 30)],
+        ),
+        Case(
+            "tan",
+            "tan",
+            gmpy2.tan,
+            2.5,
+            (-20, 20),
+            [(1e8, 2e8), (1e5, 1e6)],
+            [k * math.pi / 2 for k in range(1, 30)],
+        ),
         Case("tanh", "tanh", gmpy2.tanh, 1.5, (-20, 20), [(-1, 1)], [0.0, 0.1733, -0.1733, 19.06]),
         Case("sigmoid", "sigmoid", sigmoid, 1, (-40, 40), [*log_of_smallest(), (-605, -595)], [0.0]),
         Case("log_sigmoid", "log_sigmoid", lambda x: -softplus(-x), 4, (-40, 40), both, [0.0]),
@@ -119,52 +181,117 @@ def cases() -> list[Case]:
         Case("Tanh'", "tanh'", lambda x: 4 * bell(2 * x), 4, (-20, 20), [(345, 374)], [0.0]),
         Case("ELU(1/8)", "elu", small, 4, (-40, 10), log_of_smallest(), [0.0], parameter=0.125),
         Case("ELU(1/8)'", "elu'", small_slope, 4, (-40, 10), log_of_smallest(), [0.0], parameter=0.125),
-        Case("ELU(1e300)'", "elu'", big_slope, 4, (-40, 10), [(-1437.0, -1380.0), (-760, -700)], [0.0], parameter=1e300),
+        Case(
+            "ELU(1e300)'",
+            "elu'",
+            big_slope,
+            4,
+            (-40, 10),
+            [(-1437.0, -1380.0), (-760, -700)],
+            [0.0],
+            parameter=1e300,
+        ),
         Case("ELU(1e300)", "elu", big, 4, (-40, 10), [(-760, -700)], [0.0], parameter=1e300),
         Case("SELU", "selu", selu, 4, (-40, 10), log_of_smallest(), [0.0]),
         Case("SELU'", "selu'", selu_slope, 4, (-40, 10), log_of_smallest(), [0.0]),
         Case("GELU", "gelu", lambda x: x * one_half_erfc(x), 4, (-10, 10), [(-38.6, -35.5)], [0.0]),
-        Case("GELU'", "gelu'", lambda x: one_half_erfc(x) + x * density(x), 4, (-10, 10), [(-38.6, -35.5)], [0.0, -0.75, -1.26, -0.24], roots=[-0.7517915247]),
+        Case(
+            "GELU'",
+            "gelu'",
+            lambda x: one_half_erfc(x) + x * density(x),
+            4,
+            (-10, 10),
+            [(-38.6, -35.5)],
+            [0.0, -0.75, -1.26, -0.24],
+            roots=[-0.7517915247],
+        ),
         Case("SiLU", "silu", lambda x: x * sigmoid(x), 4, (-40, 40), [(-752, -695)], [0.0]),
-        Case("SiLU'", "silu'", silu_slope, 4, (-40, 40), [(-752, -695)], [0.0, -1.278, -1.78, -0.78], roots=[-1.2784645428]),
+        Case(
+            "SiLU'",
+            "silu'",
+            silu_slope,
+            4,
+            (-40, 40),
+            [(-752, -695)],
+            [0.0, -1.278, -1.78, -0.78],
+            roots=[-1.2784645428],
+        ),
         Case("Mish", "mish", lambda x: x * tanh_of_softplus(x), 4, (-40, 40), [(-752, -695)], [0.0]),
-        Case("Mish'", "mish'", mish_slope, 4, (-40, 40), [(-752, -695)], [0.0, -1.192, -1.7, -0.69], roots=[-1.1924313640]),
+        Case(
+            "Mish'",
+            "mish'",
+            mish_slope,
+            4,
+            (-40, 40),
+            [(-752, -695)],
+            [0.0, -1.192, -1.7, -0.69],
+            roots=[-1.1924313640],
+        ),
         Case("Softplus'", "softplus'", sigmoid, 4, (-40, 40), log_of_smallest(), [0.0]),
         Case("Softsign", "softsign", lambda x: x / (1 + abs(x)), 4),
         Case("Softsign'", "softsign'", lambda x: 1 / (1 + abs(x)) ** 2, 4, tails=[(1e150, 1e162)]),
-        Case("HardSigmoid", "hard_sigmoid", lambda x: min(max((x + 3) / 6, mpfr(0)), mpfr(1)), 4, (-4, 4), near=[-3.0, 3.0, 0.0]),
-        Case("HardSwish", "hard_swish", lambda x: x * min(max((x + 3) / 6, mpfr(0)), mpfr(1)), 4, (-4, 4), near=[-3.0, 3.0, 0.0]),
-        Case("HardSwish'", "hard_swish'", lambda x: mpfr(0) if x <= -3 else mpfr(1) if x >= 3 else (2 * x + 3) / 6, 4, (-4, 4), near=[-1.5, -3.0, 3.0]),
+        Case(
+            "HardSigmoid",
+            "hard_sigmoid",
+            lambda x: min(max((x + 3) / 6, mpfr(0)), mpfr(1)),
+            4,
+            (-4, 4),
+            near=[-3.0, 3.0, 0.0],
+        ),
+        Case(
+            "HardSwish",
+            "hard_swish",
+            lambda x: x * min(max((x + 3) / 6, mpfr(0)), mpfr(1)),
+            4,
+            (-4, 4),
+            near=[-3.0, 3.0, 0.0],
+        ),
+        Case(
+            "HardSwish'",
+            "hard_swish'",
+            lambda x: mpfr(0) if x <= -3 else mpfr(1) if x >= 3 else (2 * x + 3) / 6,
+            4,
+            (-4, 4),
+            near=[-1.5, -3.0, 3.0],
+        ),
         Case("LeakyReLU(0.01)", "leaky_relu", lambda x: x if x > 0 else mpfr(0.01) * x, 4, parameter=0.01),
-    ]  # fmt: skip
+    ]
 
 
 def sample(case: Case, points: int, rng: np.random.Generator) -> np.ndarray:
-    quarter = points // 4
+    """`points` arguments inside the domain."""
+    xs = np.empty(0)
+    while xs.size < points:
+        xs = np.concatenate([xs, draw(case, points, rng)])
+    return rng.permutation(xs)[:points]
+
+
+def draw(case: Case, points: int, rng: np.random.Generator) -> np.ndarray:
+    """About `points` arguments, fewer where the domain ends."""
+    quarter = max(points // 4, 16)
     exponents = rng.integers(-1074, 1024, quarter)
     mantissas = rng.uniform(1, 2, quarter) * rng.choice([-1.0, 1.0], quarter)
     parts = [np.ldexp(mantissas, exponents), rng.uniform(*case.usual, quarter)]
-    rest = [("range", r) for r in case.tails] + [("point", p) for p in case.near] or [("range", case.usual)]
-    share = -(-2 * quarter // len(rest))
-    for kind, where in rest:
-        if kind == "range":
-            low, high = where
-            if low > 0 and high / low > 1e3:
-                parts.append(np.exp(rng.uniform(math.log(low), math.log(high), share)))
-            else:
-                parts.append(rng.uniform(low, high, share))
+    for place in [*case.tails, *case.near] or [case.usual]:
+        share = -(-2 * quarter // max(1, len(case.tails) + len(case.near)))
+        if isinstance(place, float):
+            parts.append(place + np.ldexp(rng.uniform(-1, 1, share), rng.integers(-60, 0, share)))
+        elif place[0] > 0 and place[1] / place[0] > 1e3:
+            parts.append(np.exp(rng.uniform(math.log(place[0]), math.log(place[1]), share)))
         else:
-            parts.append(where + np.ldexp(rng.uniform(-1, 1, share), rng.integers(-60, 0, share)))
+            parts.append(rng.uniform(*place, share))
     xs = np.concatenate(parts)
     return xs[(xs >= case.domain[0]) & (xs <= case.domain[1]) & np.isfinite(xs)]
 
 
+@functools.lru_cache(maxsize=4096)
+def power_of_two(exponent: int) -> mpfr:
+    return mpfr(2) ** exponent
+
+
 def unit(exact: mpfr) -> mpfr:
-    """One unit in the last place of a double of this size."""
-    if exact == 0:
-        return mpfr(2) ** -1074
-    exponent = gmpy2.get_exp(exact) - 1  # |exact| in [2^exponent, 2^(exponent+1))
-    return gmpy2.mul_2exp(mpfr(1), max(exponent - 52, -1074)) if exponent >= 52 else mpfr(2) ** max(exponent - 52, -1074)
+    """One unit in the last place of a double of this size, which lies in [2^(e-1), 2^e) for e = get_exp."""
+    return power_of_two(max(gmpy2.get_exp(exact) - 53, -1074) if exact else -1074)
 
 
 class Probe:
@@ -180,7 +307,9 @@ class Probe:
         status = self.library.probe_unary(self.isa, name, size, x, y) if not case.kernel.endswith("'") else -1
         if status < 0:
             slope = case.kernel.endswith("'")
-            status = self.library.probe_activation(self.isa, name, slope, size, ctypes.c_double(case.parameter), x, y)
+            status = self.library.probe_activation(
+                self.isa, name, slope, size, ctypes.c_double(case.parameter), x, y
+            )
         if status < 0:
             raise SystemExit(f"no kernel {case.kernel} in this table")
         return out
@@ -229,7 +358,11 @@ def main() -> int:
         near = f"; near its root {worst.absolute_near_root:.2f}·2⁻⁵²" if case.roots else ""
         good = worst.ulp <= case.bound
         failed = failed or not good
-        print(f"| {case.name} | {worst.ulp:.3f}{near}{'' if good else ' **too large**'} | {worst.at!r} | {case.bound} | {xs.size} |", flush=True)
+        verdict = "" if good else " **too large**"
+        print(
+            f"| {case.name} | {worst.ulp:.3f}{near}{verdict} | {worst.at!r} | {case.bound} | {xs.size} |",
+            flush=True,
+        )
     return failed
 
 

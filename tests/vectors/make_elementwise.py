@@ -1,6 +1,6 @@
 """Writes elementwise.inc and turn.inc: arguments and MPFR's answers for tests/kernels/test_elementwise.c.
 
-    python tests/vectors/make_elementwise.py            (needs gmpy2; uses the cases of tests/accuracy/measure.py)
+python tests/vectors/make_elementwise.py            (needs gmpy2; uses the cases of tests/accuracy/measure.py)
 """
 
 import random
@@ -44,7 +44,8 @@ def elementwise() -> list[str]:
                 continue
             with gmpy2.context(gmpy2.ieee(64)):
                 rounded = float(+exact)
-            rows.append(f'    {{"{case.name}", {place(case.kernel)}, {case.parameter!r}, {x.hex()}, 0.0, {hexadecimal(rounded)}, {case.bound}}},')
+            numbers = f"{case.parameter!r}, {x.hex()}, 0.0, {hexadecimal(rounded)}, {case.bound}"
+            rows.append(f'    {{"{case.name}", {place(case.kernel)}, {numbers}}},')
     return rows
 
 
@@ -59,21 +60,26 @@ def powers() -> list[str]:
         with gmpy2.context(gmpy2.ieee(64)):
             rounded = float(+exact)
         if rounded < float("inf"):
-            rows.append(f'    {{"pow", BINARY, HM_BINARY_pow, 0.0, {x.hex()}, {y.hex()}, {hexadecimal(rounded)}, 2}},')
+            rows.append(
+                f'    {{"pow", BINARY, HM_BINARY_pow, 0.0, {x.hex()}, {y.hex()}, {hexadecimal(rounded)}, 2}},'
+            )
     return rows
 
 
 def turns() -> list[str]:
     rows = []
     rng = random.Random(10)
-    positions = [0, 1, 2, 3, 1000, 2**20, 2**27, 2**31 - 1, 2**40 + 1, 2**53 - 1] + [rng.getrandbits(31) for _ in range(60)]
+    positions = [0, 1, 2, 3, 1000, 2**20, 2**27, 2**31 - 1, 2**40 + 1, 2**53 - 1] + [
+        rng.getrandbits(31) for _ in range(60)
+    ]
     for position in positions:
         for _ in range(4):
             frequency = mpfr(10000) ** -mpfr(rng.random())
             high = float(frequency)
             low = float(frequency - mpfr(high))
             angle = position * (mpfr(high) + mpfr(low))
-            rows.append(f"    {{{float(position)!r}, {high.hex()}, {low.hex()}, {float(gmpy2.sin(angle)).hex()}, {float(gmpy2.cos(angle)).hex()}}},")
+            answers = [float(gmpy2.sin(angle)), float(gmpy2.cos(angle))]
+            rows.append("    {" + ", ".join(v.hex() for v in [float(position), high, low, *answers]) + "},")
     return rows
 
 

@@ -77,13 +77,14 @@ MATH_INLINE vec vec_pow_magnitude(vec x, vec y)
 /* The special cases of C's pow (ISO C11, F.10.4.4); `magnitude` is right where neither has one. */
 static inline double pow_special(double x, double y, double magnitude)
 {
-    const double size = __builtin_fabs(x), y_size = __builtin_fabs(y);
-    const bool whole = y_size >= 0x1p53 || (double)(int64_t)y == y;
-    const bool odd = y_size < 0x1p53 && whole && ((int64_t)y & 1);
     if (y == 0.0 || x == 1.0)
         return 1.0;
     if (x != x || y != y)
         return x + y;
+    const double size = __builtin_fabs(x), y_size = __builtin_fabs(y);
+    const bool large = y_size >= 0x1p53; /* then y is an even integer, or infinite */
+    const bool whole = large || (double)(int64_t)y == y;
+    const bool odd = !large && whole && ((int64_t)y & 1);
     if (y_size > 0x1.fffffffffffffp+1023) {
         if (size == 1.0)
             return 1.0;

@@ -1,13 +1,13 @@
 """Writes coefficients.h: every polynomial and split constant of csrc/kernels/math, with interval and error.
 
-    python generate.py > ../coefficients.h        (mpmath; about two minutes)
+python generate.py > ../coefficients.h        (mpmath; about two minutes)
 """
 
 from collections.abc import Callable
 
 import mpmath
 from minimax import Function, fit
-from mpmath import cos, erf, erfc, exp, expm1, log, log1p, mp, mpf, pi, sin, sqrt
+from mpmath import cos, erf, erfc, exp, expm1, log, mp, mpf, pi, sin, sqrt
 
 SLACK = 1 + mpf(2) ** -30  # an argument may round a little beyond the end of its interval
 
@@ -38,10 +38,18 @@ def array(name: str, values: list[float], comment: str) -> None:
 
 
 def polynomial(
-    name: str, formula: str, f: Function, low: mpf, high: mpf, degree: int, weight: Function, one_by_one: int = 3
+    name: str,
+    formula: str,
+    f: Function,
+    low: mpf,
+    high: mpf,
+    degree: int,
+    weight: Function,
+    one_by_one: int = 3,
 ) -> None:
     coefficients, error = fit(f, low, high, degree, weight, one_by_one)
-    bound = f"[{mpmath.nstr(low, 5)}, {mpmath.nstr(high, 5)}], error 2^{mpmath.nstr(log(error, 2), 4)} of the function"
+    interval = f"[{mpmath.nstr(low, 5)}, {mpmath.nstr(high, 5)}]"
+    bound = f"{interval}, error 2^{mpmath.nstr(log(error, 2), 4)} of the function"
     array(name, coefficients, f"{formula}\n * {bound}")
 
 
@@ -52,7 +60,13 @@ def at_root(g: Callable[[mpf], mpf]) -> Function:
 def elementary() -> None:
     half = log(2) / 2 * SLACK
     polynomial(
-        "exp_q", "(e^r - 1 - r) / r^2 in r", lambda r: (expm1(r) - r) / r**2, -half, half, 9, lambda r: r**2 * exp(-r)
+        "exp_q",
+        "(e^r - 1 - r) / r^2 in r",
+        lambda r: (expm1(r) - r) / r**2,
+        -half,
+        half,
+        9,
+        lambda r: r**2 * exp(-r),
     )
     edge = (sqrt(2) - 1) / (sqrt(2) + 1)
     polynomial(
@@ -107,8 +121,8 @@ def elementary() -> None:
 def folded(name: str, formula: str, tail: Function, slope: mpf, centre: mpf, end: int, degree: int) -> None:
     """(1 + slope * x) * tail(x) for 0 <= x <= end, as a polynomial in q = (x - centre)/(x + centre).
 
-    The product runs smoothly between two positive numbers from 0 to infinity, q folds that onto [-1, 1). The slope
-    makes it flat at 0, so that the rounding of q does little harm. Its value at q = 0 is kept in two parts.
+    The product runs smoothly between two positive numbers from 0 to infinity, q folds that onto [-1, 1). The
+    slope makes it flat at 0, so that the rounding of q does little harm. Its value at q = 0 has two parts.
     """
 
     def in_q(q: mpf) -> mpf:
@@ -149,7 +163,7 @@ ERF_SEGMENTS, ERF_WIDTH, ERF_DEGREE = 16, mpf(25) / 64, 13
 
 
 def erf_segments() -> None:
-    """erf(c + t) = constant + low + t * polynomial(t), |t| <= width/2, a column for each centre c = k * width."""
+    """erf(c + t) = constant + low + t * polynomial(t), |t| <= width/2, a column a centre c = k * width."""
     constants: list[list[float]] = []
     columns: list[list[float]] = []
     worst = mpf(0)
@@ -169,14 +183,18 @@ def erf_segments() -> None:
         worst = max(worst, error)
         constants.append(parts)
         columns.append(column)
-    rows = [[c[i] for c in constants] for i in range(2)] + [[c[j] for c in columns] for j in range(ERF_DEGREE)]
+    rows = [[c[i] for c in constants] for i in range(2)] + [
+        [c[j] for c in columns] for j in range(ERF_DEGREE)
+    ]
     flat = [v for row in rows for v in row]
     print(
         f"\n/* erf(c + t), c = 25/64 k: row 0 + (row 1 + t (row 2 + t (row 3 + ...))), column k"
         f"\n * |t| <= 25/128, error 2^{mpmath.nstr(log(worst, 2), 4)} of the function */"
     )
     body = "\n".join(
-        "    {\n" + hexadecimal(flat[16 * i : 16 * i + 16]).replace("   ", "        ", 1).replace("\n   ", "\n       ") + "\n    },"
+        "    {\n"
+        + hexadecimal(flat[16 * i : 16 * i + 16]).replace("   ", "        ", 1).replace("\n   ", "\n       ")
+        + "\n    },"
         for i in range(len(rows))
     )
     print(f"static const double erf_rows[{len(rows)}][{ERF_SEGMENTS}] = {{\n{body}\n}};")

@@ -1,9 +1,9 @@
 """Nearly minimax polynomials with double coefficients.
 
-`fit(f, low, high, degree)` makes the largest |p(x) - f(x)| * weight(x) on [low, high] small: least squares on a
-dense Chebyshev grid, reweighted by the errors as C. L. Lawson (1961) does until they are level. Normal equations
-are good enough at 600 bits. Coefficients are rounded to doubles one by one, lowest first, each time fitting the
-rest anew, so that the rounding of a coefficient is made good by those above it.
+`fit(f, low, high, degree)` makes the largest |p(x) - f(x)| * weight(x) on [low, high] small: least squares on
+a dense Chebyshev grid, reweighted by the errors as C. L. Lawson (1961) does until they are level. Normal
+equations are good enough at 600 bits. Coefficients are rounded to doubles one by one, lowest first, each time
+fitting the rest anew, so that the rounding of a coefficient is made good by those above it.
 """
 
 from collections.abc import Callable
@@ -42,8 +42,13 @@ def level(xs: list[mpf], ys: list[mpf], weights: list[mpf], degree: int) -> list
     best: tuple[mpf, list[mpf]] | None = None
     for _ in range(ROUNDS):
         share = [v * w * w for v, w in zip(lawson, weights, strict=True)]
-        moments = [sum(s * row[j] for s, row in zip(share, powers, strict=True)) for j in range(2 * degree + 1)]
-        right = [sum(s * row[j] * y for s, row, y in zip(share, powers, ys, strict=True)) for j in range(degree + 1)]
+        moments = [
+            sum(s * row[j] for s, row in zip(share, powers, strict=True)) for j in range(2 * degree + 1)
+        ]
+        right = [
+            sum(s * row[j] * y for s, row, y in zip(share, powers, ys, strict=True))
+            for j in range(degree + 1)
+        ]
         system = matrix([[moments[i + j] for j in range(degree + 1)] for i in range(degree + 1)])
         coefficients = list(lu_solve(system, matrix(right)))
         errors = [abs(evaluate(coefficients, x) - y) * w for x, y, w in zip(xs, ys, weights, strict=True)]
