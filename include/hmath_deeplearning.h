@@ -735,6 +735,12 @@ HMATH_CALL hmath_neural_layers_append_cache(hmath_context *ctx, const hmath_valu
 HMATH_CALL hmath_neural_layers_cache_values(hmath_context *ctx, const hmath_value *cache,
                                             hmath_value **out);
 
+/**
+ * Capacity, rows held and widths of a KVCache; each pointer may be NULL. HMATH_BAD_ARGUMENT: v is none.
+ */
+HMATH_CALL hmath_kv_cache_get(const hmath_value *v, int64_t *capacity, int64_t *length,
+                              int64_t *key_dimensions, int64_t *value_dimensions);
+
 /* ---------------------------------------------------------------- end of Layers */
 
 /* ================================================================ Precision

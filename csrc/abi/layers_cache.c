@@ -68,3 +68,20 @@ hmath_status hmath_neural_layers_cache_values(hmath_context *ctx, const hmath_va
         st = hm_publish_pair(ctx, &keys->base, &values->base, out);
     return hm_leave(ctx, st);
 }
+
+hmath_status hmath_kv_cache_get(const hmath_value *v, int64_t *capacity, int64_t *length,
+                                int64_t *key_dimensions, int64_t *value_dimensions)
+{
+    if (!hm_value_is(v, HMATH_KIND_KV_CACHE))
+        return HMATH_BAD_ARGUMENT;
+    const hm_kv_cache *cache = (const hm_kv_cache *)v;
+    if (capacity)
+        *capacity = cache->capacity;
+    if (length)
+        *length = cache->length;
+    if (key_dimensions)
+        *key_dimensions = cache->key_width;
+    if (value_dimensions)
+        *value_dimensions = cache->value_width;
+    return HMATH_OK;
+}

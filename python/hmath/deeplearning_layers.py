@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._call import Argument, CData, call, context
+from ._call import Argument, CData, call, check, context
 from ._convert import (
     boolean_rows,
     double,
@@ -26,19 +26,19 @@ from ._convert import (
 )
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
-from ._hmath import lib
+from ._hmath import ffi, lib
 from ._owner import Owner, wrap
 from ._record import Record, record, record_result
 from ._result import items, like, owner, owns, plain
 from ._selector import Selector, selector
 from .random import RNG
-from .tensor import TensorDouble
+from .tensor import Tensor, TensorDouble
 
 if TYPE_CHECKING:
-    from .autodiff import ADTensor, Expr, Operand
-    from ._typing import ArrayT, BooleanRows, DoubleRows, Doubles, Integers, TensorLike
     from collections.abc import Sequence
 
+    from ._typing import ArrayT, BooleanRows, DoubleRows, Doubles, Integers, TensorLike
+    from .autodiff import ADTensor, Expr, Operand
     from .deeplearning_core import Activation
 
 # ---------------------------------------------------------------- selectors
@@ -829,10 +829,45 @@ class KVCache(Owner):
 
     __slots__ = ()
 
+    def _parts(self) -> tuple[int, int, int, int]:
+        """Capacity, length, and the widths of keys and values."""
+        numbers = ffi.new("int64_t[4]")
+        pointers = [numbers + i for i in range(4)]
+        check(lib.hmath_kv_cache_get(self._open(), *pointers))
+        return tuple(numbers)
+
+    @property
+    def capacity(self) -> int:
+        """How many rows it may ever hold."""
+        return self._parts()[0]
+
+    def __len__(self) -> int:
+        return self._parts()[1]
+
+    def __bool__(self) -> bool:
+        return not self.closed  # an empty cache is a cache
+
+    @property
+    def key_dimensions(self) -> int:
+        return self._parts()[2]
+
+    @property
+    def value_dimensions(self) -> int:
+        return self._parts()[3]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        capacity, _, key_width, value_width = self._parts()
+        return _restore, (capacity, key_width, value_width, *cache_values(self))
+
     def _describe(self) -> str:
-        keys, values = cache_values(self)
-        rows, width = keys.shape
-        return f"<KVCache of {rows} rows, widths {width} and {values.shape[1]}>"
+        capacity, length, key_width, value_width = self._parts()
+        return f"<KVCache of {length} rows of {capacity}, widths {key_width} and {value_width}>"
+
+
+def _restore(capacity: int, key_width: int, value_width: int, keys: Tensor, values: Tensor) -> KVCache:
+    """A KVCache from what ``__reduce__`` gave; the library checks the parts."""
+    with empty_cache(capacity, key_width, value_width) as cache:
+        return append_cache(cache, keys, values)
 
 
 def empty_cache(capacity: int, key_dimensions: int, value_dimensions: int) -> KVCache:
@@ -920,7 +955,6 @@ def transformer_feed_forward(
 
 def _graph(name: str, *arguments: Any) -> Any:
     """The node that a wrapper makes."""
-    from . import autodiff as _  # the owners of nodes
 
     return plain(call(f"hmath_neural_layers_{name}", *arguments), object)
 
@@ -933,9 +967,7 @@ def dense_ad(input: Operand, weights: Operand, bias: Sequence[Expr | float] | Op
         weights: ``[out, in]``.
         bias: a list of scalar nodes, or an ADTensor, of length out.
     """
-    tensor: ADTensor = _graph(
-        "dense_ad", node(input, "input"), node(weights, "weights"), nodes(bias, "bias")
-    )
+    tensor: ADTensor = _graph("dense_ad", node(input, "input"), node(weights, "weights"), nodes(bias, "bias"))
     return tensor
 
 

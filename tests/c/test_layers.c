@@ -588,6 +588,12 @@ static void test_cache__capacity(void)
     CHECK_INT(hmath_last_error(ctx)->constructor, HMATH_DIMENSION_MISMATCH);
     CHECK_TEXT(hmath_last_error(ctx)->expected, "at most 0 rows");
     CHECK(longer == NULL);
+    int64_t capacity, length, key_width, value_width;
+    CHECK_INT(hmath_kv_cache_get(cache, &capacity, &length, &key_width, &value_width), HMATH_OK);
+    CHECK(capacity == 37 && length == 37 && key_width == 3 && value_width == 3);
+    CHECK_INT(hmath_kv_cache_get(cache, NULL, NULL, NULL, NULL), HMATH_OK);
+    CHECK_INT(hmath_kv_cache_get(row, &capacity, NULL, NULL, NULL), HMATH_BAD_ARGUMENT);
+    CHECK_INT(hmath_kv_cache_get(NULL, &capacity, NULL, NULL, NULL), HMATH_BAD_ARGUMENT);
     hmath_release(cache);
     hmath_release(row);
 }

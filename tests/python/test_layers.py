@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import pickle
 import runpy
 from pathlib import Path
 from typing import Any
@@ -208,13 +209,25 @@ def test_versions_keep_what_they_show(steps: list[tuple[int, int]]) -> None:
 def test_cache_as_an_owner(no_leak: None) -> None:
     with layers.empty_cache(3, 2, 1) as cache:
         longer = layers.append_cache(cache, np.ones((1, 2)), np.ones((1, 1)))
-        assert repr(longer) == "<KVCache of 1 rows, widths 2 and 1>"
+        assert repr(longer) == "<KVCache of 1 rows of 3, widths 2 and 1>"
+        assert (longer.capacity, len(longer), longer.key_dimensions, longer.value_dimensions) == (3, 1, 2, 1)
+        assert len(cache) == 0 and cache
         twin = copy.copy(longer)
         longer.close()
         assert layers.cache_values(twin)[0].values == [1.0, 1.0]
         with pytest.raises(ValueError, match="closed"):
             layers.cache_values(longer)
         twin.close()
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_cache_pickles(rows: int, no_leak: None) -> None:
+    key = np.random.default_rng(rows).standard_normal((rows, 3))
+    with layers.empty_cache(5, 3, 3) as cache, layers.append_cache(cache, key, -key) as longer:
+        with pickle.loads(pickle.dumps(longer)) as twin:
+            assert (twin.capacity, len(twin)) == (5, rows)
+            for got, right in zip(layers.cache_values(twin), (key, -key), strict=True):
+                assert np.array_equal(got.numpy(), right)
 
 
 # ---------------------------------------------------------------- made of others
