@@ -1,6 +1,7 @@
 /* Tensors at the edge: making, reading, moving. Arithmetic is in tensor_arithmetic.c. */
 #include "hmath_tensor.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "abi/edge.h"
@@ -116,6 +117,14 @@ hmath_status hmath_tensor_zeros(hmath_context *ctx, int32_t rank, const int64_t 
     return publish(ctx, st, tensor, out);
 }
 
+static void fill(hm_tensor *tensor, double x)
+{
+    for (int64_t i = 0; i < tensor->size; i++)
+        tensor->data[i] = x;
+    if (isfinite(x))
+        hm_tensor_remember_finite(tensor);
+}
+
 hmath_status hmath_tensor_full(hmath_context *ctx, int32_t rank, const int64_t *shape, double x,
                                hmath_value **out)
 {
@@ -125,8 +134,7 @@ hmath_status hmath_tensor_full(hmath_context *ctx, int32_t rank, const int64_t *
     if (st != HMATH_OK)
         return st;
     if ((st = hm_tensor_create(ctx, &wanted, &tensor)) == HMATH_OK)
-        for (int64_t i = 0; i < tensor->size; i++)
-            tensor->data[i] = x;
+        fill(tensor, x);
     return publish(ctx, st, tensor, out);
 }
 

@@ -556,12 +556,46 @@ void hm_axis_sum(const hm_context *ctx, const double *x, int64_t outer, int64_t 
     run_axis(ctx, &task);
 }
 
+/* One long row, a block at a time: for an extreme any order of blocks gives the same. */
+static void extreme_block(const void *job, int64_t first, int64_t n, hm_partial *out)
+{
+    const axis_task *t = job;
+    const hm_reduce_kernels *k = t->kernels->reduce;
+    *out = (hm_partial){
+        {t->kind == AXIS_MAXIMUM ? k->maximum(t->x + first, n) : k->minimum(t->x + first, n)}};
+}
+
+static void join_maxima(hm_partial *left, const hm_partial *right)
+{
+    join_column_maxima(left->of, right->of, 1, 0, 0);
+}
+
+static void join_minima(hm_partial *left, const hm_partial *right)
+{
+    join_column_minima(left->of, right->of, 1, 0, 0);
+}
+
+static void run_extreme(const hm_context *ctx, axis_task *t)
+{
+    const hm_reduction how = {extreme_block, t->kind == AXIS_MAXIMUM ? join_maxima : join_minima};
+    if (t->inner != 1 || t->outer >= 16 || t->extent < LONG_ROW) {
+        run_axis(ctx, t);
+        return;
+    }
+    t->kernels = hm_context_kernels(ctx);
+    for (int64_t i = 0; i < t->outer; i++, t->x += t->extent) {
+        hm_partial extreme;
+        hm_reduce(ctx, &how, t, t->extent, &extreme);
+        t->out[i] = extreme.of[0];
+    }
+}
+
 void hm_axis_maximum(const hm_context *ctx, const double *x, int64_t outer, int64_t extent,
                      int64_t inner, double *out)
 {
     axis_task task = {
         .kind = AXIS_MAXIMUM, .x = x, .outer = outer, .extent = extent, .inner = inner, .out = out};
-    run_axis(ctx, &task);
+    run_extreme(ctx, &task);
 }
 
 void hm_axis_minimum(const hm_context *ctx, const double *x, int64_t outer, int64_t extent,
@@ -569,7 +603,7 @@ void hm_axis_minimum(const hm_context *ctx, const double *x, int64_t outer, int6
 {
     axis_task task = {
         .kind = AXIS_MINIMUM, .x = x, .outer = outer, .extent = extent, .inner = inner, .out = out};
-    run_axis(ctx, &task);
+    run_extreme(ctx, &task);
 }
 
 void hm_axis_moments(const hm_context *ctx, const double *x, int64_t outer, int64_t extent,

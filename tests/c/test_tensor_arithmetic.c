@@ -676,6 +676,45 @@ static void test_axes_failures(void)
     hmath_release(f);
 }
 
+/* Rows long enough to be cut over threads: extremes at every end, and a NaN anywhere. */
+static void test_long_rows(void)
+{
+    enum { LONG = 150001 };
+    uint64_t state = 12;
+    hmath_options options = {.struct_size = sizeof options, .threads = 3};
+    hmath_context *own = NULL;
+    CHECK_INT(hmath_context_create(&options, &own), HMATH_OK);
+    double *x = malloc(sizeof *x * 2 * LONG);
+    for (int i = 0; i < 2 * LONG; i++)
+        x[i] = ldexp((double)random_below(&state, 1 << 20), -20);
+    const int64_t places[] = {0, 4095, 4096, 77777, LONG - 1};
+    for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+        hmath_value *largest = NULL, *smallest = NULL;
+        const double kept = x[places[p]];
+        x[places[p]] = 2;
+        x[LONG + places[p]] = -2;
+        hmath_value *v = tensor_of(2, (int64_t[]){2, LONG}, x);
+        CHECK_INT(hmath_tensor_max(own, v, 1, (int64_t[]){1}, 0, &largest), HMATH_OK);
+        CHECK_INT(hmath_tensor_min(own, v, 1, (int64_t[]){1}, 0, &smallest), HMATH_OK);
+        CHECK_BITS(value_at(largest, 0), 2);
+        CHECK_BITS(value_at(smallest, 1), -2);
+        hmath_release(v);
+        x[places[p]] = NAN;
+        v = tensor_of(2, (int64_t[]){2, LONG}, x);
+        CHECK_FAILS(hmath_tensor_max(ctx, v, 1, (int64_t[]){1}, 0, &out), HMATH_NON_FINITE, "input",
+                    places[p]);
+        CHECK_FAILS(hmath_tensor_min(ctx, v, 1, (int64_t[]){1}, 0, &out), HMATH_NON_FINITE, "input",
+                    places[p]);
+        hmath_value *all[] = {v, largest, smallest};
+        for (int i = 0; i < 3; i++)
+            hmath_release(all[i]);
+        x[places[p]] = kept;
+        x[LONG + places[p]] = 0.5;
+    }
+    free(x);
+    hmath_context_destroy(own);
+}
+
 static void test_argmax(void)
 {
     const double values[] = {1, 3, 3, -0.0, 0.0, -1, 7, 7, 2, 5, 6, 7};
@@ -836,6 +875,7 @@ int main(void)
     RUN(test_axes);
     RUN(test_sums_near_the_largest_double);
     RUN(test_axes_failures);
+    RUN(test_long_rows);
     RUN(test_argmax);
     RUN(test_same_bits_everywhere);
     RUN(test_every_allocation_fails);
