@@ -32,6 +32,12 @@ typedef struct hm_reduce_kernels {
     /* One block: 0 <= n <= HM_BLOCK. */
     double (*sum)(const double *x, int64_t n);
     double (*absolute_sum)(const double *x, int64_t n);
+
+    /*
+     * A block in pieces: x[i] is added to lane (done + i) mod 32, in increasing i; nothing is
+     * folded.
+     */
+    void (*add_to_lanes)(const double *x, int64_t n, int64_t done, double lanes[HM_LANES]);
     double (*square_sum)(const double *x, int64_t n);
     double (*dot)(const double *x, const double *y, int64_t n);
     double (*distance)(const double *x, const double *y, int64_t n); /* of (x - y)^2 */

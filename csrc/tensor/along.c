@@ -89,40 +89,67 @@ typedef struct scattered {
     int shift;
 } scattered;
 
+/* The elements from `position` on that follow each other in the innermost loop, at most `most`. */
+static int64_t run_at(const scattered *s, int64_t position, int64_t most, const double **from)
+{
+    const int64_t extent = s->loops->extent[s->loops->axes - 1];
+    const int64_t left = extent - position % extent;
+    *from = s->first + place_of(s->loops, position);
+    return left < most ? left : most;
+}
+
 /* Elements first ... first + n - 1, in `room`. */
 static void gather(const scattered *s, int64_t first, int64_t n, double room[HM_BLOCK])
 {
-    const int32_t inner = s->loops->axes - 1;
-    const int64_t extent = s->loops->extent[inner], stride = s->loops->stride[inner];
-    for (int64_t done = 0; done < n;) {
-        const int64_t at = (first + done) % extent, left = extent - at;
-        const int64_t run = left < n - done ? left : n - done;
-        const double *from = s->first + place_of(s->loops, first + done);
-        if (stride == 1)
-            memcpy(room + done, from, (size_t)run * sizeof *from);
-        else
-            for (int64_t i = 0; i < run; i++)
-                room[done + i] = from[i * stride];
-        done += run;
+    const int64_t stride = s->loops->stride[s->loops->axes - 1];
+    const double *from;
+    for (int64_t done = 0, run; done < n; done += run) {
+        run = run_at(s, first + done, n - done, &from);
+        for (int64_t i = 0; i < run; i++)
+            room[done + i] = from[i * stride];
     }
     if (s->shift)
         for (int64_t i = 0; i < n; i++)
             room[i] = hm_wide_round((hm_wide){room[i], s->shift});
 }
 
-static void scattered_block(const void *job, int64_t first, int64_t n, hm_partial *out)
+/* Their sum. Long contiguous runs are summed where they lie. */
+enum { LONG_RUN = 2 * HM_LANES };
+
+static double sum_block(const scattered *s, int64_t first, int64_t n)
 {
-    const scattered *s = job;
+    const hm_reduce_kernels *k = s->kernels->reduce;
+    const int32_t inner = s->loops->axes - 1;
+    if (s->loops->stride[inner] != 1 || s->loops->extent[inner] < LONG_RUN || s->shift) {
+        double room[HM_BLOCK];
+        gather(s, first, n, room);
+        return k->sum(room, n);
+    }
+    double lanes[HM_LANES] = {0};
+    const double *from;
+    for (int64_t done = 0, run; done < n; done += run) {
+        run = run_at(s, first + done, n - done, &from);
+        k->add_to_lanes(from, run, done, lanes);
+    }
+    for (int half = HM_LANES / 2; half; half /= 2)
+        for (int i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
+static double extreme_block(const scattered *s, int64_t first, int64_t n)
+{
     const hm_reduce_kernels *k = s->kernels->reduce;
     double room[HM_BLOCK];
     gather(s, first, n, room);
-    *out = (hm_partial){{0}};
-    switch (s->kind) {
-    case HM_ALONG_SUM:
-    case HM_ALONG_MEAN: out->of[0] = k->sum(room, n); break;
-    case HM_ALONG_MAX: out->of[0] = k->maximum(room, n); break;
-    case HM_ALONG_MIN: out->of[0] = k->minimum(room, n); break;
-    }
+    return s->kind == HM_ALONG_MAX ? k->maximum(room, n) : k->minimum(room, n);
+}
+
+static void scattered_block(const void *job, int64_t first, int64_t n, hm_partial *out)
+{
+    const scattered *s = job;
+    const bool is_extreme = s->kind == HM_ALONG_MAX || s->kind == HM_ALONG_MIN;
+    *out = (hm_partial){{is_extreme ? extreme_block(s, first, n) : sum_block(s, first, n)}};
 }
 
 static void magnitude_block(const void *job, int64_t first, int64_t n, hm_partial *out)

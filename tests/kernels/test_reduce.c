@@ -82,6 +82,21 @@ static hm_moments plain_moments(const double *a, int64_t stride, int64_t n)
 
 /* ---- the kernels against it ---- */
 
+/* A block in pieces of any length, folded here: the bits of the whole. */
+static void check_pieces(const hm_reduce_kernels *k, const double *a, int64_t n)
+{
+    const int64_t lengths[] = {1, 3, 31, 32, 33, 100};
+    for (int l = 0; l < 6; l++) {
+        double lanes[HM_LANES] = {0};
+        for (int64_t done = 0; done < n; done += lengths[l])
+            k->add_to_lanes(a + done, n - done < lengths[l] ? n - done : lengths[l], done, lanes);
+        for (int half = HM_LANES / 2; half; half /= 2)
+            for (int i = 0; i < half; i++)
+                lanes[i] += lanes[i + half];
+        CHECK(same(lanes[0], k->sum(a, n)));
+    }
+}
+
 static void check_block(const hm_reduce_kernels *k, const double *a, const double *b, int64_t n)
 {
     CHECK(same(k->sum(a, n), plain_sum(add, 0, a, a, 1, n)));
@@ -89,6 +104,7 @@ static void check_block(const hm_reduce_kernels *k, const double *a, const doubl
     CHECK(same(k->square_sum(a, n), plain_sum(add_product, 0, a, a, 1, n)));
     CHECK(same(k->dot(a, b, n), plain_sum(add_product, 0, a, b, 1, n)));
     CHECK(same(k->distance(a, b, n), plain_sum(add_distance, 0, a, b, 1, n)));
+    check_pieces(k, a, n);
     const hm_residual r = k->residual(0.7, a, b, n);
     CHECK(same(r.squares, plain_sum(add_residual, 0.7, a, b, 1, n)));
     CHECK(same(r.along, plain_sum(add_along, 0.7, a, b, 1, n)));

@@ -38,6 +38,27 @@ VEC_INLINE vec distance_step(vec lanes, vec x, vec y, const vec *constants)
 
 static double sum(const double *x, int64_t n) { return sum_over_lanes(add_step, NULL, x, x, n); }
 
+/* To the next whole row of lanes one by one, then whole rows in registers, then what is left. */
+static void add_to_lanes(const double *x, int64_t n, int64_t done, double lanes[HM_LANES])
+{
+    int64_t i = 0;
+    for (; i < n && (done + i) % HM_LANES != 0; i++)
+        lanes[(done + i) % HM_LANES] += x[i];
+    if (n - i >= HM_LANES) {
+        vec sums[VEC_PER_CONTRACT];
+        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            sums[k] = vec_load(lanes + k * VEC_WIDTH);
+        for (; n - i >= HM_LANES; i += HM_LANES)
+#pragma GCC unroll 16
+            for (int k = 0; k < VEC_PER_CONTRACT; k++)
+                sums[k] += vec_load(x + i + k * VEC_WIDTH);
+        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            vec_store(lanes + k * VEC_WIDTH, sums[k]);
+    }
+    for (; i < n; i++)
+        lanes[(done + i) % HM_LANES] += x[i];
+}
+
 static double absolute_sum(const double *x, int64_t n)
 {
     return sum_over_lanes(absolute_step, NULL, x, x, n);
@@ -317,6 +338,7 @@ extern const hm_reduce_kernels HM_K(reduce);
 const hm_reduce_kernels HM_K(reduce) = {
     .sum = sum,
     .absolute_sum = absolute_sum,
+    .add_to_lanes = add_to_lanes,
     .square_sum = square_sum,
     .dot = dot,
     .distance = distance,
