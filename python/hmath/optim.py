@@ -1,0 +1,263 @@
+"""Optimisers and schedules: pure functions of (parameters, gradients, state).
+
+Each step function returns the new parameters and the new state and changes nothing. Given nodes of
+:mod:`hmath.autodiff` it returns nodes, so that loss, gradients and update compile to one program::
+
+    weights, state = ad.variable("w", (3,)), optim.adam_variables([(3,)])
+    loss = ad.sum(ad.square(weights - 1.0))
+    [new], new_state = optim.adam([weights], ad.gradient(loss, [weights]), state, rate=0.1)
+    step = ad.compile([loss, new, *new_state], [weights, *state])
+
+Given Tensors (or arrays of float64) it returns Tensors, by the same graph and with the same bits.
+
+    >>> from hmath import optim, tensor
+    >>> [p], state = optim.sgd([tensor.tensor([2], [1.0, 2.0])], [tensor.tensor([2], [1.0, -1.0])], rate=0.5)
+    >>> p.values
+    [0.5, 2.5]
+
+A state is a flat tuple, so that it can be passed to a program and be taken from one: momentum SGD keeps one
+velocity a parameter, Adam keeps the number of steps, then the first moments, then the second ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import autodiff as ad
+from ._failure import dimension_mismatch
+from .tensor import zeros
+
+__all__ = [
+    "adam",
+    "adam_state",
+    "adam_variables",
+    "adamw",
+    "clip_by_global_norm",
+    "cosine",
+    "sgd",
+    "sgd_state",
+    "sgd_variables",
+    "warm_up",
+]
+
+# A number, a Tensor, an array, or a node.
+Operand = Any
+
+
+def _is_graph(*groups: Sequence[Operand]) -> bool:
+    """Is there a node among the operands?"""
+    return any(isinstance(x, ad.Node) for group in groups for x in group)
+
+
+def _shape(x: Operand) -> tuple[int, ...]:
+    return tuple(x.shape) if hasattr(x, "shape") else ()
+
+
+def _finish(nodes: Sequence[Any], graph: bool) -> list[Any]:
+    """Nodes as they are, or their values where everything they are made of is known."""
+    return list(nodes) if graph else ad.evaluate([ad.constant(x) if not _is_node(x) else x for x in nodes])
+
+
+def _is_node(x: Operand) -> bool:
+    return isinstance(x, ad.Node)
+
+
+def _nodes(values: Sequence[Operand]) -> list[Any]:
+    return [x if _is_node(x) else ad.constant(x) for x in values]
+
+
+def _check(parameters: Sequence[Operand], gradients: Sequence[Operand]) -> None:
+    if len(parameters) != len(gradients):
+        raise dimension_mismatch("gradients", len(parameters), len(gradients))
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        if _shape(parameter) != _shape(gradient):
+            raise dimension_mismatch("gradients", _shape(parameter), _shape(gradient))
+
+
+def _check_state(state: Sequence[Operand], expected: int) -> None:
+    if len(state) != expected:
+        raise dimension_mismatch("state", expected, len(state))
+
+
+# ---------------------------------------------------------------- gradient descent
+
+
+def sgd_state(parameters: Sequence[Operand]) -> tuple[Any, ...]:
+    """Velocities of 0 for each parameter."""
+    return tuple(_zero(_shape(p)) for p in parameters)
+
+
+def sgd_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
+    """A state of variables, for a graph."""
+    return tuple(ad.variable(f"velocity{i}", shape) for i, shape in enumerate(shapes))
+
+
+def _zero(shape: tuple[int, ...]) -> Any:
+    return zeros(list(shape)) if shape else 0.0
+
+
+def sgd(
+    parameters: Sequence[Operand],
+    gradients: Sequence[Operand],
+    state: Sequence[Operand] | None = None,
+    *,
+    rate: Operand,
+    momentum: Operand = 0.0,
+    nesterov: bool = False,
+    weight_decay: Operand = 0.0,
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """Gradient descent: ``(new parameters, new state)``.
+
+    With g the gradient plus ``weight_decay`` times the parameter, and v the velocity (`state`; without one,
+    momentum is not used and the state stays empty)::
+
+        v <- momentum * v + g
+        p <- p - rate * v                      (Polyak 1964)
+        p <- p - rate * (g + momentum * v)     with nesterov (Sutskever et al. 2013)
+    """
+    _check(parameters, gradients)
+    graph = _is_graph(parameters, gradients, state or (), (rate, momentum, weight_decay))
+    velocities: list[Any] = []
+    updated: list[Any] = []
+    if state is not None:
+        _check_state(state, len(parameters))
+    for i, (p, g) in enumerate(zip(_nodes(parameters), _nodes(gradients), strict=True)):
+        if _is_node(weight_decay) or weight_decay != 0:
+            g = g + weight_decay * p
+        step = g
+        if state is not None:
+            velocity = momentum * _nodes([state[i]])[0] + g
+            velocities.append(velocity)
+            step = g + momentum * velocity if nesterov else velocity
+        updated.append(p - rate * step)
+    results = _finish(updated + velocities, graph)
+    return results[: len(updated)], tuple(results[len(updated) :])
+
+
+# ---------------------------------------------------------------- Adam
+
+
+def adam_state(parameters: Sequence[Operand]) -> tuple[Any, ...]:
+    """No steps, and moments of 0 for each parameter."""
+    moments = [_zero(_shape(p)) for p in parameters]
+    return (0.0, *moments, *moments)
+
+
+def adam_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
+    """A state of variables, for a graph."""
+    first = [ad.variable(f"first{i}", shape) for i, shape in enumerate(shapes)]
+    second = [ad.variable(f"second{i}", shape) for i, shape in enumerate(shapes)]
+    return (ad.variable("steps"), *first, *second)
+
+
+def adam(
+    parameters: Sequence[Operand],
+    gradients: Sequence[Operand],
+    state: Sequence[Operand],
+    *,
+    rate: Operand,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    weight_decay: Operand = 0.0,
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """Adam (Kingma and Ba 2015): ``(new parameters, new state)``.
+
+    With g the gradient plus ``weight_decay`` times the parameter, after t steps::
+
+        m <- beta1 * m + (1 - beta1) * g
+        v <- beta2 * v + (1 - beta2) * g^2
+        p <- p - rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
+    """
+    return _adam(parameters, gradients, state, rate, beta1, beta2, epsilon, weight_decay, decoupled=False)
+
+
+def adamw(
+    parameters: Sequence[Operand],
+    gradients: Sequence[Operand],
+    state: Sequence[Operand],
+    *,
+    rate: Operand,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    weight_decay: Operand = 0.01,
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019): p <- p * (1 - rate * weight_decay) first."""
+    return _adam(parameters, gradients, state, rate, beta1, beta2, epsilon, weight_decay, decoupled=True)
+
+
+def _adam(
+    parameters: Sequence[Operand],
+    gradients: Sequence[Operand],
+    state: Sequence[Operand],
+    rate: Operand,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    weight_decay: Operand,
+    decoupled: bool,
+) -> tuple[list[Any], tuple[Any, ...]]:
+    _check(parameters, gradients)
+    n = len(parameters)
+    _check_state(state, 1 + 2 * n)
+    graph = _is_graph(parameters, gradients, state, (rate, weight_decay))
+    steps = _nodes([state[0]])[0] + 1.0
+    size = rate / (1.0 - ad.power(beta1, steps))
+    spread = ad.sqrt(1.0 - ad.power(beta2, steps))
+    decays = _is_node(weight_decay) or weight_decay != 0
+    shrink = 1.0 - _nodes([rate])[0] * weight_decay if decays and decoupled else None
+    updated, first, second = [], [], []
+    for i, (p, g) in enumerate(zip(_nodes(parameters), _nodes(gradients), strict=True)):
+        if shrink is not None:
+            p = p * shrink
+        elif decays:
+            g = g + weight_decay * p
+        m = beta1 * _nodes([state[1 + i]])[0] + (1.0 - beta1) * g
+        v = beta2 * _nodes([state[1 + n + i]])[0] + (1.0 - beta2) * ad.square(g)
+        updated.append(p - size * (m / (ad.sqrt(v) / spread + epsilon)))
+        first.append(m)
+        second.append(v)
+    results = _finish([*updated, steps, *first, *second], graph)
+    return results[:n], tuple(results[n:])
+
+
+# ---------------------------------------------------------------- clipping and schedules
+
+
+def clip_by_global_norm(gradients: Sequence[Operand], maximum: float) -> tuple[list[Any], Any]:
+    """``(gradients, norm)``: scaled by maximum / norm where the norm over all of them is above `maximum`.
+
+    The norm is the Euclidean one of all elements of all gradients, without overflow on the way.
+    """
+    graph = _is_graph(gradients)
+    nodes = _nodes(gradients)
+    norm = ad.norm(nodes)
+    factor = ad.select(ad.less(maximum, norm), maximum / ad.maximum(norm, maximum), 1.0)
+    results = _finish([*(g * factor for g in nodes), norm], graph)
+    return results[:-1], results[-1]
+
+
+def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
+    """From `rate` at step 0 down half a cosine to `final` at `steps`, and `final` from there on.
+
+    final + (rate - final) * (1 + cos(pi * min(step, steps) / steps)) / 2 (Loshchilov and Hutter 2017). A number,
+    or a node where `step` is one.
+
+    >>> cosine(5, 1.0, 10)
+    0.5
+    """
+    at = ad.minimum(step, float(steps)) / float(steps)
+    node = final + (rate - final) * 0.5 * (1.0 + ad.cos(3.141592653589793 * at))
+    return _finish([node], _is_graph((step,)))[0]
+
+
+def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
+    """`rate` times min(1, (step + 1) / steps): a straight line up during the first `steps` steps.
+
+    `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``.
+    """
+    node = ad.minimum((_nodes([step])[0] + 1.0) / float(steps), 1.0) * rate
+    return _finish([node], _is_graph((step, rate)))[0]
+
