@@ -115,6 +115,8 @@ __all__ = [
 ]
 
 _new = ffi.new
+_gc = ffi.gc
+_release = lib.hmath_release
 _HANDLES = ffi.typeof("hmath_value *[]")
 _ALL_AXES = lib.HMATH_ALL_AXES
 
@@ -884,6 +886,8 @@ def _value(value: CData) -> Value:
 
 def _bound(x: Any, argument: str) -> CData:
     """The handle of what a variable stands for."""
+    if type(x) is TensorDouble and x._handle is not None:  # nearly always
+        return x._handle
     if isinstance(x, Owner):
         return x._open(argument)
     if getattr(x, "ndim", 0):
@@ -898,14 +902,14 @@ class Program(Owner):
     Immutable: any number of threads may run it at once.
     """
 
-    __slots__ = ("_single",)
+    __slots__ = ("_outputs", "_single")
 
     _single: bool
+    _outputs: list[type[TensorDouble] | None]  # None: a float
 
     def __call__(self, *inputs: Value | TensorLike) -> Any:
         """The outputs: a float for an Expr, a TensorDouble for an ADTensor; a list where a list was compiled."""
-        handles = [_bound(x, "inputs") for x in inputs]
-        results = _run(self._open(), handles)
+        results = _run(self._open(), [_bound(x, "inputs") for x in inputs], self._outputs)
         return results[0] if self._single else results
 
     def _numbers(self) -> tuple[int, int, int, int]:
@@ -934,15 +938,26 @@ class Program(Owner):
 
     def __copy__(self) -> Program:
         copy = super().__copy__()
-        copy._single = self._single
+        copy._single, copy._outputs = self._single, self._outputs
         return copy
 
 
-def _run(program: CData, inputs: list[CData]) -> list[Value]:
-    n = lib.hmath_program_outputs(program)
+def _run(program: CData, inputs: list[CData], outputs: list[type[TensorDouble] | None]) -> list[Value]:
+    n = len(outputs)
     out = _new(_HANDLES, n)
-    check(lib.hmath_program_run(context(), program, _array(inputs), len(inputs), out, n))
-    return [_value(out[i]) for i in range(n)]
+    handles = _array(inputs)
+    status = lib.hmath_program_run(context(), program, handles, len(inputs), out, n)
+    if status:
+        check(status)
+    return [
+        _value(value) if cls is None else adopt(cls, _gc(value, _release))
+        for cls, value in zip(outputs, out, strict=True)
+    ]
+
+
+def _kinds(outputs: list[CData]) -> list[type[TensorDouble] | None]:
+    """What becomes of each output."""
+    return [TensorDouble if _shape_of(handle) else None for handle in outputs]
 
 
 def _compile(outputs: list[CData], inputs: list[CData]) -> CData:
@@ -957,11 +972,10 @@ def compile(outputs: Node | Sequence[Node], inputs: Sequence[Node]) -> Program:
     ``DomainError``: a variable of the graph is missing, or an input is no variable of the graph.
     """
     one = isinstance(outputs, Node)
-    program = adopt(
-        Program,
-        _compile(_operands([outputs] if one else outputs, "outputs"), _operands(inputs, "inputs")),
-    )
+    of = _operands([outputs] if one else outputs, "outputs")
+    program = adopt(Program, _compile(of, _operands(inputs, "inputs")))
     program._single = one
+    program._outputs = _kinds(of)
     return program
 
 
@@ -1009,11 +1023,11 @@ def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) ->
     outputs = _operands(owners, "output")
     variables, values = _bindings({} if bindings is None else bindings)
     if not owners or not all(isinstance(owner, Node) for owner in owners):
-        results = _run(_compile(outputs, variables), values)
+        results = _run(_compile(outputs, variables), values, _kinds(outputs))
         return results[0] if one else results
     key = ("value", *map(_address, outputs), None, *map(_address, variables))
     program = _remembered(owners[0], key, lambda: (_compile(outputs, variables), None))
-    results = _run(program, values)
+    results = _run(program, values, _kinds(outputs))
     return results[0] if one else results
 
 
@@ -1032,7 +1046,7 @@ def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tup
         return invoke(lib.hmath_autodiff_compile_gradient, *arguments), (variables, asked)
 
     key = ("gradient", *map(_address, asked), None, *map(_address, variables))
-    results = _run(_remembered(output, key, build), values)
+    results = _run(_remembered(output, key, build), values, _kinds([of, *asked]))
     return results[0], results[1] if isinstance(wrt, Node) else results[1:]
 
 
