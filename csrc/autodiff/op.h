@@ -27,6 +27,7 @@ enum {
     HM_OP_VIEW = 1,         /* the result is its only input's numbers under another shape */
     HM_OP_UNIQUE = 2,       /* two nodes are never the same: variables, callbacks */
     HM_OP_LINEAR = 4,       /* in all inputs together: the tangent is the op itself on tangents */
+    HM_OP_REPEATS = 16,     /* the map takes single numbers for whole tiles */
     HM_OP_MULTILINEAR = 8   /* in each input: the tangent is a sum with one input exchanged at a time */
 };
 
@@ -62,10 +63,11 @@ struct hm_op {
 
     /*
      * Elementwise ops: n numbers of each input to n results, true where all of them are finite. May be
-     * called from any thread. `output` may be one of the inputs.
+     * called from any thread. `output` may be one of the inputs. Where bit i of `repeated` is set, input
+     * i is one number for all n: only ops with HM_OP_REPEATS see that.
      */
     bool (*map)(const hm_kernels *kernels, const void *attributes, const double *const *inputs,
-                double *output, int64_t n);
+                uint32_t repeated, double *output, int64_t n);
     /* The failure for element `index`, where x holds that element of each input; OK: none to blame. */
     hm_status (*refuse)(hm_context *ctx, const hm_node *node, const double *x, int64_t index);
 

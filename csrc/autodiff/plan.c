@@ -829,8 +829,17 @@ static void build_tile_ops(group *g, const int32_t *members, int64_t count, int3
         int32_t i = members[m];
         hm_tile_op *op = &g->ops[m];
         op->node = p->order.nodes[i];
-        for (int32_t k = 0; k < op->node->count; k++)
-            op->inputs[k] = tile_operand(g, input_of(p, i, k));
+        op->repeated = 0;
+        for (int32_t k = 0; k < op->node->count; k++) {
+            int32_t input = input_of(p, i, k);
+            if ((op->node->op->flags & HM_OP_REPEATS) && p->order.nodes[input]->size == 1 &&
+                g->size != 1) {
+                op->inputs[k] = p->place[p->root[input]];
+                op->repeated |= 1u << k;
+            } else {
+                op->inputs[k] = tile_operand(g, input);
+            }
+        }
         if (p->place[i].kind == HM_PLACE_NOWHERE)
             p->place[i] = indexed(HM_PLACE_REGISTER, take_register(g));
         op->output = p->place[i];

@@ -13,7 +13,7 @@ static void call(const hm_frame *frame, const hm_scalar_call *called, double *ou
     for (int32_t i = 0; i < called->node->count; i++)
         inputs[i] = frame->scalars + called->inputs[i];
     called->node->op->map(hm_context_kernels(frame->ctx), hm_node_attributes(called->node), inputs,
-                          output, 1);
+                          0, output, 1);
 }
 
 static inline double execute(const hm_frame *frame, const hm_scalars *scalars, const hm_scalar_op *op)

@@ -118,10 +118,11 @@ static void load_spreads(const tile *t)
 static bool run_op(const tile *t, const hm_tile_op *op, const double **inputs, double **output)
 {
     for (int32_t k = 0; k < op->node->count; k++)
-        inputs[k] = operand(t, &op->inputs[k]);
+        inputs[k] = op->repeated >> k & 1 ? hm_place_pointer(t->frame, &op->inputs[k])
+                                          : operand(t, &op->inputs[k]);
     *output = operand(t, &op->output);
     return op->node->op->map(hm_context_kernels(t->frame->ctx), hm_node_attributes(op->node), inputs,
-                             *output, t->n);
+                             op->repeated, *output, t->n);
 }
 
 /* True where every result is finite. */
@@ -152,7 +153,7 @@ static hm_status find_failure_in_tile(const tile *t)
                 continue;
             double x[HM_MAX_MAP_ARITY];
             for (int32_t k = 0; k < op->node->count; k++)
-                x[k] = inputs[k][j];
+                x[k] = inputs[k][op->repeated >> k & 1 ? 0 : j];
             return hm_refuse_element(t->frame->ctx, op->node, x, t->first + j);
         }
     }

@@ -29,11 +29,12 @@ static hm_status broadcast(hm_context *ctx, hm_node *const *inputs, int32_t coun
 
 #define BINARY_MAP(name, kernel)                                                                   \
     static bool name##_map(const hm_kernels *kernels, const void *attributes,                      \
-                           const double *const *inputs, double *output, int64_t n)                 \
+                           const double *const *inputs, uint32_t repeated, double *output,         \
+                           int64_t n)                                                              \
     {                                                                                              \
         (void)attributes;                                                                          \
-        return kernels->elementwise->binary[HM_BINARY_##kernel]((size_t)n, inputs[0], 1,           \
-                                                                inputs[1], 1, output);             \
+        return kernels->elementwise->binary[HM_BINARY_##kernel](                                   \
+            (size_t)n, inputs[0], !(repeated & 1), inputs[1], !(repeated & 2), output);            \
     }
 BINARY_MAP(add, add)
 BINARY_MAP(subtract, subtract)
@@ -48,9 +49,10 @@ BINARY_MAP(less_equal, less_equal)
 #undef BINARY_MAP
 
 static bool select_map(const hm_kernels *kernels, const void *attributes,
-                       const double *const *inputs, double *output, int64_t n)
+                       const double *const *inputs, uint32_t repeated, double *output, int64_t n)
 {
     (void)attributes;
+    (void)repeated;
     return kernels->elementwise->select((size_t)n, inputs[0], inputs[1], 1, inputs[2], 1, output);
 }
 
@@ -125,7 +127,7 @@ static hm_status divide_refuse(hm_context *ctx, const hm_node *node, const doubl
 const hm_op hm_op_add = {.name = "autodiff.add",
                          .arguments = left_right,
                          .arity = 2,
-                         .flags = HM_OP_LINEAR,
+                         .flags = HM_OP_LINEAR | HM_OP_REPEATS,
                          .scalar_code = HM_SCALAR_ADD,
                          .shape = broadcast,
                          .map = add_map,
@@ -134,7 +136,7 @@ const hm_op hm_op_add = {.name = "autodiff.add",
 const hm_op hm_op_subtract = {.name = "autodiff.subtract",
                               .arguments = left_right,
                               .arity = 2,
-                              .flags = HM_OP_LINEAR,
+                              .flags = HM_OP_LINEAR | HM_OP_REPEATS,
                               .scalar_code = HM_SCALAR_SUBTRACT,
                               .shape = broadcast,
                               .map = subtract_map,
@@ -143,7 +145,7 @@ const hm_op hm_op_subtract = {.name = "autodiff.subtract",
 const hm_op hm_op_multiply = {.name = "autodiff.multiply",
                               .arguments = left_right,
                               .arity = 2,
-                              .flags = HM_OP_MULTILINEAR,
+                              .flags = HM_OP_MULTILINEAR | HM_OP_REPEATS,
                               .scalar_code = HM_SCALAR_MULTIPLY,
                               .shape = broadcast,
                               .map = multiply_map,
@@ -152,6 +154,7 @@ const hm_op hm_op_multiply = {.name = "autodiff.multiply",
 const hm_op hm_op_divide = {.name = "autodiff.divide",
                             .arguments = left_right,
                             .arity = 2,
+                            .flags = HM_OP_REPEATS,
                             .scalar_code = HM_SCALAR_DIVIDE,
                             .shape = broadcast,
                             .map = divide_map,
@@ -223,6 +226,7 @@ static void minimum_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, cons
 const hm_op hm_op_maximum = {.name = "autodiff.maximum",
                              .arguments = left_right,
                              .arity = 2,
+                             .flags = HM_OP_REPEATS,
                              .shape = broadcast,
                              .map = maximum_map,
                              .reverse = maximum_reverse};
@@ -230,6 +234,7 @@ const hm_op hm_op_maximum = {.name = "autodiff.maximum",
 const hm_op hm_op_minimum = {.name = "autodiff.minimum",
                              .arguments = left_right,
                              .arity = 2,
+                             .flags = HM_OP_REPEATS,
                              .shape = broadcast,
                              .map = minimum_map,
                              .reverse = minimum_reverse};
@@ -255,6 +260,7 @@ static void flat_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const b
 const hm_op hm_op_equal = {.name = "autodiff.equal",
                            .arguments = left_right,
                            .arity = 2,
+                           .flags = HM_OP_REPEATS,
                            .shape = broadcast,
                            .map = equal_map,
                            .reverse = flat_reverse};
@@ -262,6 +268,7 @@ const hm_op hm_op_equal = {.name = "autodiff.equal",
 const hm_op hm_op_less = {.name = "autodiff.less",
                           .arguments = left_right,
                           .arity = 2,
+                          .flags = HM_OP_REPEATS,
                           .shape = broadcast,
                           .map = less_map,
                           .reverse = flat_reverse};
@@ -269,6 +276,7 @@ const hm_op hm_op_less = {.name = "autodiff.less",
 const hm_op hm_op_less_equal = {.name = "autodiff.less_equal",
                                 .arguments = left_right,
                                 .arity = 2,
+                                .flags = HM_OP_REPEATS,
                                 .shape = broadcast,
                                 .map = less_equal_map,
                                 .reverse = flat_reverse};
@@ -331,13 +339,13 @@ static hm_status power_refuse(hm_context *ctx, const hm_node *node, const double
  * since 0 * 0^(-1) has to be 0.
  */
 static bool power_slope_map(const hm_kernels *kernels, const void *attributes,
-                            const double *const *inputs, double *output, int64_t n)
+                            const double *const *inputs, uint32_t repeated, double *output, int64_t n)
 {
     const hm_elementwise_kernels *k = kernels->elementwise;
     const double one = 1.0;
     const double *x = inputs[0], *y = inputs[1];
     double powers[64];
-    (void)attributes;
+    (void)attributes, (void)repeated;
     for (int64_t first = 0; first < n; first += 64) {
         const int64_t left = n - first;
         const size_t count = left < 64 ? (size_t)left : 64;
@@ -392,6 +400,7 @@ static void power_slope_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, 
 const hm_op hm_op_power = {.name = "autodiff.power",
                            .arguments = base_exponent,
                            .arity = 2,
+                           .flags = HM_OP_REPEATS,
                            .shape = broadcast,
                            .map = power_map,
                            .refuse = power_refuse,

@@ -21,9 +21,10 @@ static hm_status same_shape(hm_context *ctx, hm_node *const *inputs, int32_t cou
 
 #define UNARY_MAP(name)                                                                            \
     static bool name##_map(const hm_kernels *kernels, const void *attributes,                      \
-                           const double *const *inputs, double *output, int64_t n)                 \
+                           const double *const *inputs, uint32_t repeated, double *output,         \
+                           int64_t n)                                                              \
     {                                                                                              \
-        (void)attributes;                                                                          \
+        (void)attributes, (void)repeated;                                                          \
         return kernels->elementwise->unary[HM_UNARY_##name]((size_t)n, inputs[0], output);         \
     }
 UNARY_MAP(negate)
@@ -157,16 +158,18 @@ static hm_status activation_shape(hm_context *ctx, hm_node *const *inputs, int32
 }
 
 static bool activation_map(const hm_kernels *kernels, const void *attributes,
-                           const double *const *inputs, double *output, int64_t n)
+                           const double *const *inputs, uint32_t repeated, double *output, int64_t n)
 {
     const activation *a = attributes;
+    (void)repeated;
     return kernels->elementwise->activation[a->method]((size_t)n, a->parameter, inputs[0], output);
 }
 
 static bool activation_derivative_map(const hm_kernels *kernels, const void *attributes,
-                                      const double *const *inputs, double *output, int64_t n)
+                                      const double *const *inputs, uint32_t repeated, double *output, int64_t n)
 {
     const activation *a = attributes;
+    (void)repeated;
     return kernels->elementwise->activation_derivative[a->method]((size_t)n, a->parameter,
                                                                   inputs[0], output);
 }
@@ -320,9 +323,9 @@ static hm_status broadcast_to_shape(hm_context *ctx, hm_node *const *inputs, int
 }
 
 static bool copy_map(const hm_kernels *kernels, const void *attributes, const double *const *inputs,
-                     double *output, int64_t n)
+                     uint32_t repeated, double *output, int64_t n)
 {
-    (void)kernels, (void)attributes;
+    (void)kernels, (void)attributes, (void)repeated;
     memmove(output, inputs[0], (size_t)n * sizeof(double));
     return true;
 }
