@@ -128,6 +128,29 @@ def test_batch_norm_carries_variances_beyond_a_double() -> None:
     assert after.running_variance == pytest.approx([2e300], rel=1e-15)
 
 
+# ---------------------------------------------------------------- extremes of parameters
+
+LARGEST = 2**63 - 1
+
+
+@pytest.mark.parametrize("mode", [layers.MaxPool, layers.AveragePool])
+def test_pooling_far_beyond_the_input(mode: layers.PoolMode) -> None:
+    x = np.array([[[1.0, 5.0, 3.0, -1.0]]])
+    first, whole = (5.0, 5.0) if mode is layers.MaxPool else (3.0, 2.0)
+    assert layers.pooling(mode, [3], [LARGEST], [1], x).tolist() == [[[first]]]
+    assert layers.pooling(mode, [2**62 + 4], [1], [2**61], x).tolist() == [[[whole]]]
+    assert layers.pooling(mode, [2**62 + 4], [LARGEST], [2**61], x).tolist() == [[[whole]]]
+
+
+def test_convolution_far_beyond_the_input() -> None:
+    x, w = np.array([[[1.0, 5.0, 3.0, -1.0]]]), np.array([[[1.0, 10.0, 100.0]]])
+    options = layers.ConvOptions([LARGEST], [1], [1], 1)
+    assert layers.convolution(options, x, w, [0]).tolist() == [[[510.0]]]
+    one = np.array([[[2.0]]])
+    options = layers.ConvOptions([LARGEST], [0], [1], 1)
+    assert layers.transposed_convolution([0], options, one, w, [0]).tolist() == [[[2.0, 20.0, 200.0]]]
+
+
 # ---------------------------------------------------------------- positions
 
 

@@ -201,8 +201,9 @@ static int64_t tile_size(const pooling *p, int64_t rows)
 {
     const hm_window *w = &p->window[2];
     const bool maximum = p->method == HM_POOL_MAX;
-    const int64_t taps = maximum ? most(rows, w->kernel) : rows * w->kernel;
-    if (rows > MOST_TAPS || w->kernel > MOST_TAPS || taps > MOST_TAPS || w->stride > MOST_STRIDE)
+    if (rows > MOST_TAPS || w->kernel > MOST_TAPS || w->stride > MOST_STRIDE)
+        return 0;
+    if (!maximum && rows * w->kernel > MOST_TAPS)
         return 0;
     const int64_t kept = maximum ? 2 : rows; /* rows in the room: the maxima and their phases */
     int64_t n = TILE;
@@ -310,8 +311,7 @@ static void run(hm_context *ctx, pooling *p, int64_t planes, const double *x, do
     p->out = out;
     p->rows = result / p->window[2].places;
     p->plane_cells = p->window[0].extent * p->window[1].extent * p->window[2].extent;
-    const int64_t chunks =
-        least(hm_chunks(most(input, result), CHUNK_CELLS, MOST_CHUNKS), p->rows);
+    const int64_t chunks = least(hm_chunks(most(input, result), CHUNK_CELLS, MOST_CHUNKS), p->rows);
     p->rows_per_chunk = (p->rows + chunks - 1) / chunks;
     hm_parallel_for(ctx, (p->rows + p->rows_per_chunk - 1) / p->rows_per_chunk, pool_chunk, p);
 }
@@ -334,7 +334,8 @@ static hm_status check_input_rank(hm_context *ctx, const hm_shape *input, int *s
 static hm_status check_cells(hm_context *ctx, const hm_shape *input)
 {
     const int64_t planes = input->extent[0] * input->extent[1];
-    return planes > 0 && hm_shape_span(input, 2, input->rank) == 0 ? hm_fail_empty(ctx, "input") : HMATH_OK;
+    return planes > 0 && hm_shape_span(input, 2, input->rank) == 0 ? hm_fail_empty(ctx, "input")
+                                                                   : HMATH_OK;
 }
 
 static hm_shape output_shape(const hm_shape *input, const hm_window *window, int spatial)
@@ -367,7 +368,7 @@ static const hm_window whole = {.extent = 1, .kernel = 1, .stride = 1, .dilation
 static void find_inner(pooling *p)
 {
     const hm_window *w = &p->window[2];
-    const int64_t first = (w->padding + w->stride - 1) / w->stride;
+    const int64_t first = w->padding / w->stride + (w->padding % w->stride != 0);
     const int64_t room = w->extent + w->padding - w->kernel;
     const int64_t end = room < 0 ? 0 : least(w->places, room / w->stride + 1);
     p->inner_first = least(first, w->places);
