@@ -93,6 +93,9 @@ HM_GENERATOR(splitmix64)
 HM_GENERATOR(philox4x32)
 HM_GENERATOR(mt19937)
 
+#undef HM_GENERATOR_WITH_STREAM
+#undef HM_GENERATOR
+
 hmath_status hmath_random_seed(hmath_context *ctx, const hmath_value *generator, uint64_t seed,
                                hmath_value **out)
 {
