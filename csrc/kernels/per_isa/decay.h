@@ -1,4 +1,7 @@
-/* e^d for d <= 0, within an ulp: vec_exp without what it spends on its last half ulp. */
+/*
+ * e^d for d <= 0, to (1 + |d|/6) 2^-52 relatively: the softmax's weights, whose bound (|d| + 8) 2^-52 grows with d
+ * like this. The second part of ln 2, 2^-55 of the first, is left out, and the polynomial rounds as it goes.
+ */
 #ifndef HM_PER_ISA_DECAY_H
 #define HM_PER_ISA_DECAY_H
 
@@ -11,8 +14,8 @@ VEC_INLINE vec decay_fast(vec d)
 {
     const vec shifted = vec_fma(d, vec_of(0x1.71547652b82fep+0), vec_of(0x1.8p52)); /* d/ln 2 */
     const vec n = shifted - 0x1.8p52;
-    const vec r = vec_fma(n, vec_of(-ln2_parts[1]), vec_fma(n, vec_of(-ln2_parts[0]), d));
-    const vec m = 1.0 + vec_fma(r * r, vec_polynomial(r, exp_q, 10), r);
+    const vec r = vec_fma(n, vec_of(-0x1.62e42fefa39efp-1), d);
+    const vec m = vec_fma(vec_fma(vec_polynomial(r, exp_q, 10), r, vec_of(1.0)), r, vec_of(1.0));
     return vec_from_bits(vec_bits(m) + (vec_bits(shifted) << 52));
 }
 
