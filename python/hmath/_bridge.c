@@ -232,6 +232,52 @@ hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const h
     return result;
 }
 
+double bridge_element(hmath_context *ctx, const hmath_value *input, size_t count,
+                      const int64_t *index)
+{
+    const int64_t *shape = hmath_tensor_shape(input);
+    int64_t position[HMATH_TENSOR_MAX_RANK];
+    double element;
+    if (!shape || hmath_tensor_rank(input) != (int32_t)count)
+        return NAN;
+    for (size_t i = 0; i < count; i++)
+        position[i] = index[i] < 0 ? index[i] + shape[i] : index[i];
+    return hmath_tensor_element(ctx, input, position, &element) == HMATH_OK ? element : NAN;
+}
+
+hmath_value *bridge_rows(hmath_context *ctx, const hmath_value *input, int64_t start, int64_t stop,
+                         int64_t step)
+{
+    const int64_t *shape = hmath_tensor_shape(input);
+    int64_t starts[HMATH_TENSOR_MAX_RANK] = {start}, stops[HMATH_TENSOR_MAX_RANK] = {stop};
+    int64_t steps[HMATH_TENSOR_MAX_RANK] = {step};
+    hmath_value *result = NULL;
+    if (!shape || hmath_tensor_rank(input) == 0)
+        return NULL;
+    for (int32_t i = 1; i < hmath_tensor_rank(input); i++) {
+        stops[i] = shape[i];
+        steps[i] = 1;
+    }
+    return hmath_tensor_slice(ctx, input, starts, stops, steps, &result) == HMATH_OK ? result
+                                                                                     : NULL;
+}
+
+hmath_value *bridge_row(hmath_context *ctx, const hmath_value *input, int64_t row)
+{
+    const int64_t *shape = hmath_tensor_shape(input);
+    hmath_value *rows = NULL, *result = NULL;
+    if (!shape || hmath_tensor_rank(input) == 0)
+        return NULL;
+    if (row < 0)
+        row += shape[0];
+    if ((rows = bridge_rows(ctx, input, row, row + 1, 1)) == NULL ||
+        hmath_tensor_reshape(ctx, rows, hmath_tensor_rank(input) - 1, shape + 1, &result) !=
+            HMATH_OK)
+        result = NULL;
+    hmath_release(rows);
+    return result;
+}
+
 hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
                           const double *bias, size_t count)
 {

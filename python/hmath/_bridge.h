@@ -80,6 +80,15 @@ hmath_value *bridge_unary(hmath_context *ctx, bridge_function function, const hm
 hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const hmath_value *left,
                            const hmath_value *right, double number);
 
+/* An element of a tensor of rank `count`; positions may count from the end. NaN: the longer way. */
+double bridge_element(hmath_context *ctx, const hmath_value *input, size_t count,
+                      const int64_t *index);
+
+/* Row `row`, without its axis; and the rows start, start + step, ... NULL as above. */
+hmath_value *bridge_row(hmath_context *ctx, const hmath_value *input, int64_t row);
+hmath_value *bridge_rows(hmath_context *ctx, const hmath_value *input, int64_t start, int64_t stop,
+                         int64_t step);
+
 /* layers.dense of two tensors and a bias of `count` numbers; NULL as for bridge_tensor. */
 hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
                           const double *bias, size_t count);

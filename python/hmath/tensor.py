@@ -76,6 +76,8 @@ Number = float | int
 _CPU = 1  # kDLCPU of DLPack
 _SHOWN = 16  # elements in a repr
 _NULL = ffi.NULL
+_NEAR = 2**31  # positions and steps below it go to the library as they are
+_INTS = {int}
 
 
 class Tensor(Owner):
@@ -253,6 +255,32 @@ class Tensor(Owner):
 
     def __getitem__(self: Self, index: Any) -> Any:
         """Integers, slices and ``...``; a number where every axis is given an integer."""
+        found = self._found(index)
+        return self._picked(index) if found is None else found
+
+    def _found(self: Self, index: Any) -> Self | float | None:
+        """The common cases in one short call: an element, a row, some rows. None: the longer way."""
+        handle, of_index, made = self._handle, type(index), None
+        if not handle:
+            return None
+        if of_index is int and -_NEAR < index < _NEAR:
+            number = lib.bridge_element(context(), handle, 1, [index])
+            if number == number:
+                return number  # type: ignore[no-any-return]
+            if lib.hmath_tensor_rank(handle) > 1:
+                made = lib.bridge_row(context(), handle, index)
+        elif of_index is slice:
+            start, stop, step = index.indices(lib.hmath_tensor_shape(handle)[0])
+            if -_NEAR < step < _NEAR:
+                made = lib.bridge_rows(context(), handle, start, stop, step)
+        elif of_index is tuple and set(map(type, index)) == _INTS:
+            if max(index) < _NEAR and min(index) > -_NEAR:
+                number = lib.bridge_element(context(), handle, len(index), index)
+                if number == number:
+                    return number  # type: ignore[no-any-return]
+        return wrap(type(self), made) if made else None
+
+    def _picked(self: Self, index: Any) -> Any:
         shape = self.shape
         parts = _full_index(index, len(shape))
         if all(type(part) is not slice for part in parts):
@@ -324,13 +352,13 @@ class Tensor(Owner):
         return matmul(other, self) if _is_array(other) else NotImplemented
 
     def __neg__(self) -> TensorDouble:
-        return _unary("hmath_tensor_negate", self)
+        return cast(TensorDouble, _unary("hmath_tensor_negate", self))
 
     def __pos__(self: Self) -> Self:
         return self.__copy__()
 
     def __abs__(self) -> TensorDouble:
-        return _unary("hmath_tensor_absolute", self)
+        return cast(TensorDouble, _unary("hmath_tensor_absolute", self))
 
     # Comparisons are made element by element and give 1.0 and 0.0; see identical() for the whole.
 
@@ -674,7 +702,7 @@ def _operand(x: Any, argument: str) -> Argument:
     return (lib.BRIDGE_TENSOR, 0.0, number, 0, 0, ffi.NULL)
 
 
-def _unary(name: str, input: Any) -> Any:
+def _unary(name: str, input: ArrayT) -> ArrayT:
     """A function of one tensor; the result is in the argument's container."""
     if type(input) is TensorDouble:
         made = lib.bridge_unary(context(), entry(name), input._handle or _NULL)
