@@ -46,7 +46,7 @@ def metric(name, inputs, ours_function, theirs_function, *names):
 
 metric("roc_auc_1M", binary, metrics.roc_auc, sklearn.metrics.roc_auc_score, "truth", "scores")
 metric("pr_auc_1M", binary, metrics.pr_auc, trapezoid_pr, "truth", "scores")
-metric("confusion_matrix_1M", classes, lambda t, p: metrics.confusion_matrix(10, t, p),
+metric("confusion_matrix_1M", classes, lambda t, p: np.asarray(metrics.confusion_matrix(10, t, p)),
        sklearn.metrics.confusion_matrix, "truth", "prediction")
 metric("top_k_accuracy_1M", ranked, lambda t, s: metrics.top_k_accuracy(3, t, s),
        lambda t, s: sklearn.metrics.top_k_accuracy_score(t, s, k=3), "truth", "scores")
