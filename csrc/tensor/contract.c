@@ -365,7 +365,10 @@ static hm_status run_batch(hm_context *ctx, const hm_product *p, product_job *jo
     return HMATH_OK;
 }
 
-/* A result of one column is one of one row, seen from the other side: a * b rounds as b * a. */
+/*
+ * A result of one column is one of one row, seen from the other side: a * b rounds as b * a. Not with
+ * both biases, whose order would be exchanged.
+ */
 static hm_product turned(const hm_product *p)
 {
     hm_product t = *p;
@@ -384,7 +387,7 @@ hm_status hm_contract(hm_context *ctx, const hm_product *product, bool *finite)
     if (product->batch == 0 || product->rows == 0 || product->columns == 0)
         return HMATH_OK;
     hm_product p = *product;
-    if (p.columns == 1 && p.rows > 1 && p.out_row == 1)
+    if (p.columns == 1 && p.rows > 1 && p.out_row == 1 && !(p.row_bias && p.column_bias))
         p = turned(product);
     product_job job = {.kernels = hm_context_kernels(ctx)->contract, .product = &p};
     return run_batch(ctx, &p, &job, finite);

@@ -75,6 +75,16 @@ typedef struct shape {
     int64_t rows, columns, depth;
 } shape;
 
+/* One after the other, so that every compiler draws the same. */
+static shape pick_shape(int64_t least, int64_t rows, int64_t columns, int64_t depth)
+{
+    shape s;
+    s.rows = pick(least, rows);
+    s.columns = pick(least, columns);
+    s.depth = pick(least, depth);
+    return s;
+}
+
 static hm_context *context(int32_t isa, int32_t threads)
 {
     const hmath_options options = {.struct_size = sizeof options, .threads = threads, .isa = isa};
@@ -111,6 +121,8 @@ static void check_everywhere(const hm_product *product, double *wanted, int64_t 
 
 static void check_product(shape s, int64_t batch, int left_kind, int right_kind)
 {
+    static int count;
+    const int biases = count++ % 4; /* none, rows, columns, both */
     hm_product p = {.batch = batch, .rows = s.rows, .columns = s.columns, .depth = s.depth};
     p.left = layout(s.rows, s.depth, left_kind);
     p.right = layout(s.depth, s.columns, right_kind);
@@ -124,8 +136,8 @@ static void check_product(shape s, int64_t batch, int left_kind, int right_kind)
     double *row_bias = numbers(s.rows, 20), *column_bias = numbers(s.columns, 20);
     p.left.data = left;
     p.right.data = right;
-    p.row_bias = pick(0, 2) ? NULL : row_bias;
-    p.column_bias = pick(0, 2) ? NULL : column_bias;
+    p.row_bias = biases & 1 ? row_bias : NULL;
+    p.column_bias = biases & 2 ? column_bias : NULL;
     p.out_row = s.columns + (pick(0, 3) ? 0 : pick(1, 4));
     p.out_batch = s.rows * p.out_row + pick(0, 2);
     const int64_t size = batch * p.out_batch;
@@ -144,8 +156,12 @@ static void check_product(shape s, int64_t batch, int left_kind, int right_kind)
 static void test_contract__small_shapes(void)
 {
     for (int i = 0; i < 1500; i++)
-        check_product((shape){pick(0, 20), pick(0, 60), pick(0, 40)}, pick(1, 3), (int)pick(0, 2),
-                      (int)pick(0, 2));
+        check_product(pick_shape(0, 20, 60, 40), 1 + i % 3, i / 3 % 3, i / 9 % 3);
+    for (int i = 0; i < 144; i++) { /* one row, or one column */
+        shape s = pick_shape(1, 40, 40, 40);
+        *(i / 4 % 2 ? &s.rows : &s.columns) = 1;
+        check_product(s, 1 + i % 3, i / 3 % 3, i / 9 % 3);
+    }
 }
 
 /* One extent short, the others long enough to meet every block of k and every split over threads.
@@ -153,18 +169,18 @@ static void test_contract__small_shapes(void)
 static void test_contract__thin_shapes(void)
 {
     for (int i = 0; i < 240; i++) {
-        int64_t extent[3] = {pick(1, 90), pick(1, 90), pick(1, 90)};
+        const shape s = pick_shape(1, 90, 90, 90);
+        int64_t extent[3] = {s.rows, s.columns, s.depth};
         extent[i % 3] = pick(1, 9);
         extent[(i + 1) % 3] = pick(1, 600);
-        check_product((shape){extent[0], extent[1], extent[2]}, 1, (int)pick(0, 2),
-                      (int)pick(0, 2));
+        check_product((shape){extent[0], extent[1], extent[2]}, 1, i / 3 % 3, i / 9 % 3);
     }
 }
 
 static void test_contract__large_shapes(void)
 {
     for (int i = 0; i < 12; i++)
-        check_product((shape){pick(65, 230), pick(100, 400), pick(200, 600)}, 1, i % 3, i / 3 % 3);
+        check_product(pick_shape(65, 230, 400, 600), 1, i % 3, i / 3 % 3);
     check_product((shape){2100, 30, 40}, 1, 0, 1); /* beyond one block of rows */
     check_product((shape){70, 2500, 20}, 1, 1, 1); /* and of columns */
 }
@@ -172,8 +188,7 @@ static void test_contract__large_shapes(void)
 static void test_contract__batches(void)
 {
     for (int i = 0; i < 60; i++)
-        check_product((shape){pick(1, 30), pick(1, 30), pick(1, 30)}, pick(2, 40), (int)pick(0, 1),
-                      (int)pick(0, 1));
+        check_product(pick_shape(1, 30, 30, 30), 2 + i * 7 % 39, i % 2, i / 2 % 2);
     check_product((shape){70, 90, 80}, 5, 0, 1);
     check_product((shape){80, 64, 64}, 40, 0, 0);
 }
@@ -245,8 +260,8 @@ static void test_contract__overflow(void)
                 p.left = hm_matrix_rows(left, depth);
                 p.right = transposed ? hm_matrix_transposed(right, depth)
                                      : hm_matrix_rows(right, columns);
-                const int64_t row = pick(0, rows - 1), column = pick(0, columns - 1),
-                              k = pick(0, depth - 1);
+                const int64_t row = pick(0, rows - 1);
+                const int64_t column = pick(0, columns - 1), k = pick(0, depth - 1);
                 left[row * depth + k] = 0x1p1000;
                 right[k * p.right.row + column * p.right.column] = 0x1p900;
                 reference(&p, wanted);
