@@ -233,7 +233,7 @@ static uint64_t digest_of(int32_t isa, int32_t threads, size_t n)
     run r = {NULL, 0, HMATH_OK};
     if (hmath_context_create(&options, &r.ctx) != HMATH_OK)
         return 0; /* this processor does not have it */
-    inputs in = {NULL};
+    inputs in = {.target = NULL};
     CHECK(make(r.ctx, n, &in) == HMATH_OK);
     run_all(&r, &in);
     CHECK(r.failed == HMATH_OK);
@@ -272,7 +272,7 @@ static void test_core__memory(void)
     CHECK(hmath_context_create(&options, &r.ctx) == HMATH_OK);
     const int64_t before = hmath_live_values();
     for (int64_t n = 0; n < 4000; n++) {
-        inputs in = {NULL};
+        inputs in = {.target = NULL};
         hm_test_fail_allocation(n);
         hmath_status st = make(r.ctx, 77, &in);
         r.failed = HMATH_OK;
