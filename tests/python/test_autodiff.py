@@ -1,0 +1,349 @@
+"""Graphs from Python: values, derivatives at their kinks, programs, callbacks, duals and every failure."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hmath
+from hmath import autodiff as ad
+from hmath import deeplearning_core as core
+from hmath import deeplearning_layers as layers
+from hmath import errors, optim, tensor
+from hmath._hmath import lib
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks() -> Iterator[None]:
+    gc.collect()
+    alive = lib.hmath_live_values()
+    yield
+    gc.collect()
+    assert lib.hmath_live_values() <= alive
+
+
+def slope(build: Any, at: float) -> float:
+    x = ad.variable("x")
+    return float(ad.value_and_gradient(build(x), {x: at})[1][0])
+
+
+def test_reference_example() -> None:
+    x, y = ad.variable("x"), ad.variable("y")
+    z = ad.sin(x) * y + x**2
+    assert ad.value_and_gradient(z, {x: 0.0, y: 3.0}, [x, y]) == (0.0, [3.0, 0.0])
+    assert repr(z) == "<Expr: sin(x) * y + square(x)>"
+    assert "digraph" in z.to_dot()
+    assert z._repr_svg_().startswith("<svg")
+
+
+# The kinks of SEMANTICS sections 2 to 4: method, place, derivative there.
+KINKS = [
+    (core.ReLU, 0.0, 0.0),
+    (core.LeakyReLU(0.25), 0.0, 0.25),
+    (core.ELU(1.5), 0.0, 1.5),
+    (core.HardSigmoid, 3.0, 0.0),
+    (core.HardSigmoid, -3.0, 0.0),
+    (core.HardSwish, 3.0, 1.0),
+    (core.HardSwish, -3.0, 0.0),
+]
+
+
+@pytest.mark.parametrize(("method", "at", "expected"), KINKS, ids=repr)
+def test_activation_kinks(method: Any, at: float, expected: float) -> None:
+    assert slope(lambda x: core.activation_expr(method, x), at) == expected
+    assert core.activation_derivative(method, at) == expected
+
+
+def test_other_kinks() -> None:
+    assert slope(abs, 0.0) == 0.0
+    assert slope(lambda x: ad.maximum(x, 1.0), 1.0) == 0.5
+    assert slope(lambda x: ad.minimum(x, 1.0), 1.0) == 0.5
+    assert slope(lambda x: core.loss_expr(core.MeanAbsoluteError, core.Sum, [1.0], [x]), 1.0) == 0.0
+    assert slope(lambda x: core.loss_expr(core.Huber(1.0), core.Sum, [0.0], [x]), 1.0) == 1.0
+    assert slope(lambda x: core.loss_expr(core.Hinge(1.0), core.Sum, [1.0], [x]), 1.0) == 0.0
+    assert slope(lambda x: x**0, 0.0) == 0.0
+    x = ad.variable("x", (2, 2))
+    pooled = ad.sum(ad.pooling(layers.MaxPool, [2], [2], [0], x.reshape(1, 2, 2)))
+    _, [g] = ad.value_and_gradient(pooled, {x: np.array([[1.0, 1.0], [2.0, 3.0]])})
+    assert g.values == [1.0, 0.0, 0.0, 1.0]
+    at_boundary = core.sparsemax_expr([ad.variable("a"), ad.constant(0.0)])
+    assert len(at_boundary) == 2
+
+
+def test_fully_masked_attention_row_is_zero() -> None:
+    q, k, v = (ad.variable(n, (2, 3)) for n in "qkv")
+    out = layers.scaled_dot_product_attention_ad(q, k, v, [[False, False], [True, False]])
+    rng = np.random.default_rng(0)
+    bindings = {x: rng.normal(size=(2, 3)) for x in (q, k, v)}
+    assert ad.evaluate(out, bindings).values[:3] == [0.0, 0.0, 0.0]
+    _, [gq, _, gv] = ad.value_and_gradient(ad.sum(out), bindings)
+    assert gq.values[:3] == [0.0, 0.0, 0.0]
+    assert gv.values[3:] == [0.0, 0.0, 0.0]
+
+
+def test_second_order_and_its_limits() -> None:
+    x = ad.variable("x")
+    third = ad.gradient(ad.gradient(ad.gradient(x**4, x), x), x)
+    assert ad.evaluate(third, {x: 2.0}) == 48.0
+    w = ad.variable("w", (3,))
+    for first_order, name in [
+        (core.softmax_expr(w), "core.softmax"),
+        (core.log_softmax_expr(w), "core.log_softmax"),
+        (core.sparsemax_expr(w), "core.sparsemax"),
+        (core.ctc_loss_expr(0, [1], ad.log_softmax(w.reshape(1, 3))), "core.log_softmax|core.ctc_loss"),
+        (
+            layers.scaled_dot_product_attention_ad(w.reshape(3, 1), w.reshape(3, 1), w.reshape(3, 1)),
+            "layers.scaled_dot_product_attention",
+        ),
+        (ad.custom([w], lambda v: v[0], lambda v, u: [u], (3,)), "autodiff.custom"),
+    ]:
+        gradient = ad.gradient(ad.sum(ad.square(first_order)), w)
+        with pytest.raises(errors.DomainError, match=name) as caught:
+            ad.gradient(ad.sum(gradient), w)
+        assert caught.value.math_error.operation == "autodiff.gradient"
+
+
+def test_indexing_and_joining() -> None:
+    x = ad.variable("x", (3, 4))
+    array = np.arange(12.0).reshape(3, 4)
+    for index in [(0,), (slice(None), 1), (slice(None, None, -2),), (..., -1), (1, 2), (slice(1, 3), slice(0, 4, 3))]:
+        got = ad.evaluate(x[index], {x: array})
+        assert np.array_equal(np.asarray(got), array[index])
+    both = ad.concatenate([x, x[:1]], 0)
+    assert both.shape == (4, 4)
+    assert ad.stack([x, x], axis=1).shape == (3, 2, 4)
+    corners = ad.stack([x[0, 0], x[2, 3]], (2,))
+    assert ad.evaluate(corners, {x: array}).values == [0.0, 11.0]
+    assert x.T.shape == (4, 3)
+    assert x.reshape(-1).shape == (12,)
+    assert (x @ np.ones((4, 2))).shape == (3, 2)
+
+
+def test_jacobian_and_jvp() -> None:
+    x = ad.variable("x", (3,))
+    y = ad.stack([x[0] * x[1], ad.exp(x[2])], (2,))
+    at = {x: [2.0, 3.0, 0.0]}
+    with pytest.raises(errors.TypeMismatch):  # a list is no tensor
+        ad.jacobian(y, at, x)
+    at = {x: tensor.tensor([3], [2.0, 3.0, 0.0])}
+    assert ad.jacobian(y, at, x).values == [3.0, 2.0, 0.0, 0.0, 0.0, 1.0]
+    value, tangent = ad.jvp(y, at, {x: np.array([1.0, 0.0, 2.0])})
+    assert value.values == [6.0, 1.0] and tangent.values == [3.0, 2.0]
+
+
+FUNCTIONS = [ad.exp, ad.expm1, ad.log, ad.log1p, ad.sqrt, ad.sin, ad.cos, ad.tan, ad.tanh, ad.erf, abs]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_dual_against_reverse_mode(function: Any) -> None:
+    for at in (0.25, 1.0, 3.5):
+        dual = function(ad.Dual(at, 1.0))
+        x = ad.variable("x")
+        value, [gradient] = ad.value_and_gradient(function(x), {x: at})
+        assert dual.value == value
+        assert dual.tangent == pytest.approx(gradient, rel=4e-16)  # a rounding or two apart
+
+
+def test_dual_arithmetic() -> None:
+    x = ad.Dual(3.0, 1.0)
+    assert (x * x + 1 / x - 2).tangent == 6.0 - 1.0 / 9.0
+    assert (x**2).tangent == 6.0 and (2**x).tangent == pytest.approx(8 * np.log(2.0), rel=1e-15)
+    assert ad.maximum(x, 3.0).tangent == 0.5
+    assert pickle.loads(pickle.dumps(x)) == x and copy.copy(x).value == 3.0
+    assert repr(-x) == "Dual(-3.0, -1.0)"
+    with pytest.raises(errors.DomainError, match=r"autodiff.divide: right = 0.0"):
+        x / ad.Dual(0.0)
+    with pytest.raises(errors.TypeMismatch):
+        ad.Dual("1")  # type: ignore[arg-type]
+
+
+def test_programs_give_the_bits_of_plain_evaluation() -> None:
+    """One program of everything against each node alone, on one to four threads."""
+    rng = np.random.default_rng(1)
+    x, w, b = ad.variable("x", (64, 80)), ad.variable("w", (70, 80)), ad.variable("b", (70,))
+    h = ad.activation(core.GELU, layers.dense_ad(x, w, b))
+    n = layers.layer_norm_ad(1, 1e-5, h) * 2.0 + b
+    s = ad.softmax(n)
+    loss = -ad.mean(ad.log(s + 1e-9) * n)
+    nodes = [h, n, s, loss, *ad.gradient(loss, [x, w, b])]
+    bindings = {x: rng.normal(size=(64, 80)), w: rng.normal(size=(70, 80)), b: rng.normal(size=70)}
+    program = ad.compile(nodes, [x, w, b])
+    alone = [np.asarray(ad.evaluate(node, bindings)) for node in nodes]
+    try:
+        for threads in (1, 2, 3, 4):
+            hmath.set_num_threads(threads)
+            for got, wanted in zip(program(*bindings.values()), alone, strict=True):
+                assert np.asarray(got).tobytes() == wanted.tobytes()
+    finally:
+        hmath.set_num_threads(0)
+
+
+def test_one_program_in_several_threads() -> None:
+    x = ad.variable("x", (300,))
+    program = ad.compile(ad.sum(ad.exp(ad.sin(x) * 0.5)), [x])
+    inputs = [np.random.default_rng(i).normal(size=300) for i in range(8)]
+    wanted = [program(a) for a in inputs]
+    got: list[Any] = [None] * 8
+
+    def work(i: int) -> None:
+        for _ in range(50):
+            got[i] = program(inputs[i])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert got == wanted
+
+
+def test_long_chain_is_no_problem() -> None:
+    x = ad.variable("x")
+    y = x
+    for _ in range(100_000):
+        y = y * 0.5 + x
+    value, [gradient] = ad.value_and_gradient(y, {x: 1.0})
+    assert value == 2.0 and gradient == 2.0
+
+
+def test_custom() -> None:
+    x, t = ad.variable("x"), ad.variable("t", (2,))
+    seen: list[Any] = []
+
+    def forward(values: list[Any]) -> Any:
+        seen.append([type(v) for v in values])
+        return values[0] * values[1]  # a callback may call hmath
+
+    def reverse(values: list[Any], adjoint: Any) -> list[Any]:
+        return [(values[1] * adjoint).sum(), adjoint * values[0]]
+
+    y = ad.custom([x, t], forward, reverse, (2,))
+    value, [gx, gt] = ad.value_and_gradient(ad.sum(y), {x: 2.0, t: tensor.tensor([2], [3.0, 4.0])})
+    assert (value, gx, gt.values) == (14.0, 7.0, [2.0, 2.0])
+    assert seen[0] == [float, tensor.TensorDouble]
+
+
+def test_custom_failures() -> None:
+    x = ad.variable("x")
+
+    class Surprise(Exception):
+        pass
+
+    def raises(*_: Any) -> Any:
+        raise Surprise("here")
+
+    with pytest.raises(Surprise, match="here"):
+        ad.evaluate(ad.custom([x], raises), {x: 1.0})
+    with pytest.raises(Surprise):
+        ad.value_and_gradient(ad.custom([x], lambda v: v[0], raises), {x: 1.0})
+    with pytest.raises(errors.DimensionMismatch, match="forward"):
+        ad.evaluate(ad.custom([x], lambda v: np.ones(3), shape=(2,)), {x: 1.0})
+    with pytest.raises(errors.DimensionMismatch, match="reverse"):
+        ad.value_and_gradient(ad.custom([x], lambda v: v[0], lambda v, u: [u, u]), {x: 1.0})
+    with pytest.raises(errors.NonFinite, match="forward"):
+        ad.evaluate(ad.custom([x], lambda v: float("nan")), {x: 1.0})
+    with pytest.raises(errors.DomainError, match=r"tensor\.|autodiff|log"):  # the callback's own failure
+        ad.evaluate(ad.custom([x], lambda v: tensor.log(tensor.tensor([1], [v[0]])).item()), {x: -1.0})
+    with pytest.raises(errors.TypeMismatch, match="forward"):
+        ad.custom([x], 3)  # type: ignore[arg-type]
+
+
+def test_callbacks_live_as_long_as_their_graph() -> None:
+    x = ad.variable("x")
+    kept = ad.gradient(ad.custom([x], lambda v: v[0] ** 3, lambda v, u: [3 * v[0] ** 2 * u]) * 1.0, x)
+    gc.collect()
+    assert ad.evaluate(kept, {x: 2.0}) == 12.0
+    before = len(ad._customs)
+    kept.close()
+    del kept
+    gc.collect()
+    assert len(ad._customs) == before - 1
+
+
+def test_failures_name_node_argument_and_place() -> None:
+    x = ad.variable("x", (3,))
+    at = {x: np.array([1.0, -1.0, 0.0])}
+    with pytest.raises(errors.DomainError) as caught:
+        ad.evaluate(ad.log(x), at)
+    error = caught.value.math_error
+    assert (error.operation, error.argument, error.index, error.value) == ("autodiff.log", "value", 1, -1.0)
+    with pytest.raises(errors.DomainError, match=r"autodiff.divide: right\[2\] = 0.0"):
+        ad.evaluate(1.0 / x, at)
+    with pytest.raises(errors.Overflow, match=r"autodiff.exp"):
+        ad.evaluate(ad.exp(x * 1e4), at)
+    with pytest.raises(errors.DomainError, match=r"core.loss: prediction\[1\] = -1.0"):
+        ad.evaluate(core.loss_expr(core.BinaryCrossEntropy, core.Mean, [0.0, 1.0, 1.0], x), at)
+    with pytest.raises(errors.IndexOutOfBounds, match="autodiff.gather: indices"):
+        ad.evaluate(ad.gather(x, [3]), at)
+
+
+def test_bindings() -> None:
+    x, y, other = ad.variable("x", (2,)), ad.variable("y"), ad.variable("other")
+    z = ad.sum(x) * y
+    good = tensor.tensor([2], [1.0, 2.0])
+    with pytest.raises(errors.DomainError, match="variable y"):
+        ad.evaluate(z, {x: good})
+    with pytest.raises(errors.DomainError, match="other"):
+        ad.evaluate(z, {x: good, y: 1.0, other: 2.0})
+    with pytest.raises(errors.DimensionMismatch):
+        ad.evaluate(z, {x: tensor.tensor([3], [1, 2, 3]), y: 1.0})
+    with pytest.raises(errors.TypeMismatch):
+        ad.evaluate(z, {x: np.ones(2, np.float32), y: 1.0})
+    with pytest.raises(errors.NonFinite):
+        ad.evaluate(z, {x: np.array([1.0, np.inf]), y: 1.0})
+    with pytest.raises(errors.DimensionMismatch):
+        ad.compile([z], [x, y])(good)
+    assert ad.value_and_gradient(z, {x: good, y: 2.0, other: 1.0}, [other]) == (6.0, [0.0])
+
+
+def test_shapes_are_checked_when_a_node_is_made() -> None:
+    x = ad.variable("x", (2, 3))
+    for build in (
+        lambda: x + ad.variable("y", (2, 2)),
+        lambda: x @ x,
+        lambda: x.reshape(5),
+        lambda: layers.dense_ad(x, x, [0.0]),
+        lambda: ad.gradient(x, x),
+        lambda: core.loss_expr(core.MeanSquaredError, core.Mean, [1.0], x),
+    ):
+        with pytest.raises(errors.DimensionMismatch):
+            build()
+    with pytest.raises(errors.IndexOutOfBounds):
+        ad.sum(x, 2)
+    with pytest.raises(errors.DomainError, match=r"method.parameter = -1.0"):
+        core.activation_expr(core.ELU(-1.0), x)
+    with pytest.raises(errors.EmptyInput):
+        core.softmax_expr([])
+
+
+def test_owners() -> None:
+    x = ad.variable("x")
+    with x * 2.0 as y:
+        assert ad.evaluate(y, {x: 1.0}) == 2.0
+    with pytest.raises(ValueError, match="closed"):
+        ad.evaluate(y, {x: 1.0})
+    assert copy.copy(x) == x and hash(copy.copy(x)) == hash(x)
+    program = ad.compile(x * 3.0, [x])
+    assert "1 inputs" in repr(program) and program(2.0) == 6.0
+
+
+def test_whole_training_step_compiles() -> None:
+    w = ad.variable("w", (3,))
+    target = np.array([1.0, -2.0, 0.5])
+    loss = ad.sum(ad.square(w - target))
+    clipped, _ = optim.clip_by_global_norm(ad.gradient(loss, [w]), 1.0)
+    state = optim.adam_variables([(3,)])
+    rate = optim.warm_up(state[0], optim.cosine(state[0], 0.1, 300.0), 10.0)
+    [new], new_state = optim.adam([w], clipped, state, rate=rate)
+    program = ad.compile([loss, new, *new_state], [w, *state])
+    point, values = tensor.zeros([3]), optim.adam_state([tensor.zeros([3])])
+    for _ in range(300):
+        value, point, *values = program(point, *values)
+    assert value < 1e-3
