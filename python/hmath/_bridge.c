@@ -232,6 +232,52 @@ hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const h
     return result;
 }
 
+typedef hmath_status reduction_function(hmath_context *, const hmath_value *, int32_t,
+                                        const int64_t *, int, hmath_value **);
+
+hmath_value *bridge_reduction(hmath_context *ctx, bridge_function function,
+                              const hmath_value *input, int32_t axes, int64_t axis)
+{
+    hmath_value *result = NULL;
+    if (axes && axis < 0)
+        axis += hmath_tensor_rank(input);
+    const int32_t count = axes ? 1 : HMATH_ALL_AXES;
+    return ((reduction_function *)function)(ctx, input, count, &axis, 0, &result) == HMATH_OK
+               ? result
+               : NULL;
+}
+
+/* What the extents beside a -1 leave of a size; -1 where that is no whole number. */
+static int64_t left_over(size_t rank, const int64_t *shape, int64_t size)
+{
+    int64_t left = size;
+    for (size_t i = 0; i < rank; i++) {
+        if (shape[i] == -1)
+            continue;
+        if (shape[i] <= 0 || left % shape[i] != 0)
+            return -1;
+        left /= shape[i];
+    }
+    return left;
+}
+
+hmath_value *bridge_reshape(hmath_context *ctx, const hmath_value *input, size_t rank,
+                            const int64_t *shape)
+{
+    int64_t extents[HMATH_TENSOR_MAX_RANK], unknown = 0;
+    hmath_value *result = NULL;
+    if (rank > HMATH_TENSOR_MAX_RANK)
+        return NULL;
+    for (size_t i = 0; i < rank; i++)
+        unknown += shape[i] == -1;
+    for (size_t i = 0; i < rank; i++)
+        extents[i] = shape[i] != -1 ? shape[i]
+                     : unknown == 1 ? left_over(rank, shape, hmath_tensor_size(input))
+                                    : -1;
+    return hmath_tensor_reshape(ctx, input, (int32_t)rank, extents, &result) == HMATH_OK ? result
+                                                                                         : NULL;
+}
+
 double bridge_element(hmath_context *ctx, const hmath_value *input, size_t count,
                       const int64_t *index)
 {

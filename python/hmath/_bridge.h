@@ -80,6 +80,14 @@ hmath_value *bridge_unary(hmath_context *ctx, bridge_function function, const hm
 hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const hmath_value *left,
                            const hmath_value *right, double number);
 
+/* A reduction over one axis, which may count from the end, or (axes 0) over all; the axes go. */
+hmath_value *bridge_reduction(hmath_context *ctx, bridge_function function,
+                              const hmath_value *input, int32_t axes, int64_t axis);
+
+/* Under another shape, in which one extent may be -1: what is left over. */
+hmath_value *bridge_reshape(hmath_context *ctx, const hmath_value *input, size_t rank,
+                            const int64_t *shape);
+
 /* An element of a tensor of rank `count`; positions may count from the end. NaN: the longer way. */
 double bridge_element(hmath_context *ctx, const hmath_value *input, size_t count,
                       const int64_t *index);

@@ -222,6 +222,11 @@ class Tensor(Owner):
 
     def reshape(self: Self, *shape: int | Sequence[int]) -> Self:
         """The same elements under another shape, shared. One extent may be -1: what is left over."""
+        handle = self._handle
+        if handle and _near(shape):
+            made = lib.bridge_reshape(context(), handle, len(shape), shape)
+            if made:
+                return wrap(type(self), made)
         extents = _integers(shape, "shape")
         if extents.count(-1) == 1:
             rest = -prod(extents)
@@ -273,11 +278,10 @@ class Tensor(Owner):
             start, stop, step = index.indices(lib.hmath_tensor_shape(handle)[0])
             if -_NEAR < step < _NEAR:
                 made = lib.bridge_rows(context(), handle, start, stop, step)
-        elif of_index is tuple and set(map(type, index)) == _INTS:
-            if max(index) < _NEAR and min(index) > -_NEAR:
-                number = lib.bridge_element(context(), handle, len(index), index)
-                if number == number:
-                    return number  # type: ignore[no-any-return]
+        elif of_index is tuple and _near(index):
+            number = lib.bridge_element(context(), handle, len(index), index)
+            if number == number:
+                return number  # type: ignore[no-any-return]
         return wrap(type(self), made) if made else None
 
     def _picked(self: Self, index: Any) -> Any:
@@ -386,19 +390,19 @@ class Tensor(Owner):
 
     def sum(self, axis: int | Sequence[int] | None = None, keep: bool = False) -> TensorDouble:
         """The sum over one axis, several, or all (None); `keep` leaves them with extent 1."""
-        return self._reduced(lib.hmath_tensor_sum, axis, keep)
+        return self._reduced("hmath_tensor_sum", axis, keep)
 
     def mean(self, axis: int | Sequence[int] | None = None, keep: bool = False) -> TensorDouble:
         """The mean; never an Overflow, whatever the sum is. Of nothing it is EmptyInput."""
-        return self._reduced(lib.hmath_tensor_mean, axis, keep)
+        return self._reduced("hmath_tensor_mean", axis, keep)
 
     def max(self, axis: int | Sequence[int] | None = None, keep: bool = False) -> TensorDouble:
         """The largest element; of nothing it is EmptyInput."""
-        return self._reduced(lib.hmath_tensor_max, axis, keep)
+        return self._reduced("hmath_tensor_max", axis, keep)
 
     def min(self, axis: int | Sequence[int] | None = None, keep: bool = False) -> TensorDouble:
         """The smallest element; of nothing it is EmptyInput."""
-        return self._reduced(lib.hmath_tensor_min, axis, keep)
+        return self._reduced("hmath_tensor_min", axis, keep)
 
     def var_mean(
         self, axis: int | Sequence[int] | None = None, correction: int = 0, keep: bool = False
@@ -424,9 +428,15 @@ class Tensor(Owner):
         lib.bridge_describe(result[0], described)
         return plain(described, list[int])
 
-    def _reduced(self, function: Any, axis: int | Sequence[int] | None, keep: bool) -> TensorDouble:
+    def _reduced(self, name: str, axis: int | Sequence[int] | None, keep: bool) -> TensorDouble:
+        """One axis or all in one short call; where it fails, the way below finds out why."""
+        handle = self._handle
+        if handle and keep is False and (axis is None or (type(axis) is int and -_NEAR < axis < _NEAR)):
+            made = lib.bridge_reduction(context(), entry(name), handle, axis is not None, axis or 0)
+            if made:
+                return wrap(TensorDouble, made)
         handle = self._open("input")
-        return adopt(TensorDouble, invoke(function, handle, *self._axes(axis), keep))
+        return adopt(TensorDouble, invoke(getattr(lib, name), handle, *self._axes(axis), keep))
 
     def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, Any]:
         """How many axes, and which, as the C functions take them."""
@@ -747,6 +757,11 @@ def _is_operand(x: Any) -> bool:
 def _is_array(x: Any) -> bool:
     """NumPy's scalars have a dtype, too, but no length: they are numbers."""
     return isinstance(x, Tensor) or (hasattr(x, "dtype") and hasattr(x, "__len__"))
+
+
+def _near(numbers: tuple[Any, ...]) -> bool:
+    """Are these plain ints, at least one, that go to the library as they are?"""
+    return set(map(type, numbers)) == _INTS and -_NEAR < min(numbers) and max(numbers) < _NEAR
 
 
 def _integers(given: tuple[Any, ...], argument: str) -> list[int]:

@@ -666,3 +666,28 @@ def test_numbers_on_either_side_and_their_failures() -> None:
         with pytest.raises(ValueError, match="closed"):
             act()
     made.close()
+
+
+def test_reshape_and_reductions_by_the_short_way_and_the_long_one() -> None:
+    made = of(np.arange(24.0).reshape(2, 3, 4))
+    for shape in [(24,), (4, 6), (-1,), (2, -1, 2), (1, 24, 1, -1)]:
+        expected = np.arange(24.0).reshape(shape)
+        same(made.reshape(*shape), expected)
+        same(made.reshape(shape), expected)
+        same(made.reshape(*map(np.int64, shape)), expected)
+    for shape in [(5, -1), (-1, -1), (25,), (0, -1), (10**30,), (-(2**70),), ()]:
+        with pytest.raises((hmath.HMathError, OverflowError)):
+            made.reshape(*shape)
+    empty = tensor.zeros([0, 3])
+    assert empty.reshape(3, 0).shape == (3, 0)
+    with pytest.raises(hmath.HMathError):
+        empty.reshape(-1, 0)
+    for axis in [0, 2, -1, -3, np.int64(1), (0,), None]:
+        same(made.sum(axis), np.asarray(np.arange(24.0).reshape(2, 3, 4).sum(axis)))
+    for axis in [3, -4, 10**30]:
+        with pytest.raises((hmath.IndexOutOfBounds, OverflowError)):
+            made.max(axis)
+    floats = made.reshape(24)
+    floats = tensor.demote(floats)
+    with pytest.raises(hmath.TypeMismatch):
+        floats.sum()
