@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ._call import check, context, invoke
 from ._convert import _numpy_array, _sequence, int_list, integer, value
-from ._failure import dimension_mismatch, domain_error, overflow
+from ._failure import dimension_mismatch, domain_error, overflow, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt, wrap
 from ._result import owns
@@ -233,6 +233,8 @@ def seed_rng(generator: Generator, seed: int) -> RNG:
     Raises:
         TypeMismatch, DomainError, Overflow: `seed` is no integer, is negative, is 2**64 or more.
     """
+    if not isinstance(generator, Generator):  # kinds come before what the seed is
+        raise type_mismatch("generator", "Generator", generator)
     handle = _handle(generator, "generator", "Generator")
     return adopt(RNG, invoke(lib.hmath_random_seed, handle, _word(seed, "seed")))
 
@@ -345,9 +347,9 @@ def shuffle(values: Any, rng: RNG) -> tuple[Any, RNG]:
         items = _sequence(values, "values", "List or Tensor")
         order, following = permutation(len(items), rng)
         return [items[i] for i in order], following
-    if rows.ndim == 0:
+    order, following = permutation(len(rows) if rows.ndim else 0, rng)
+    if not rows.ndim:  # only now: the kind of rng comes first
         raise dimension_mismatch("values", "rank >= 1", "rank 0")
-    order, following = permutation(len(rows), rng)
     return rows[order], following
 
 

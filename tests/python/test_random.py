@@ -431,6 +431,8 @@ BAD: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: random.seed_rng(GENERATOR, "1"), errors.TypeMismatch, "seed is a str"),
     (lambda: random.seed_rng(GENERATOR, None), errors.TypeMismatch, "seed"),
     (lambda: random.seed_rng(RNG, 1), errors.TypeMismatch, "generator is a RNG; required Generator"),
+    (lambda: random.seed_rng(RNG, -1), errors.TypeMismatch, "generator is a RNG"),
+    (lambda: random.seed_rng(RNG, WORD), errors.TypeMismatch, "generator is a RNG"),
     (lambda: random.seed_rng("pcg32", 1), errors.TypeMismatch, "generator is a str"),
     (lambda: random.seed_rng("pcg32", -1), errors.TypeMismatch, "generator"),
     (lambda: random.pcg32(-1), errors.DomainError, "stream"),
@@ -463,6 +465,8 @@ BAD: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: random.shuffle({1: 2}, RNG), errors.TypeMismatch, "values"),
     (lambda: random.shuffle([1, 2], GENERATOR), errors.TypeMismatch, "rng"),
     (lambda: random.shuffle(np.array(1.0), RNG), errors.DimensionMismatch, "rank 0"),
+    (lambda: random.shuffle(np.array(1.0), GENERATOR), errors.TypeMismatch, "rng"),
+    (lambda: random.shuffle(tensor.tensor([], [1]), GENERATOR), errors.TypeMismatch, "rng"),
     (lambda: random.shuffle(tensor.tensor([], [1]), RNG), errors.DimensionMismatch, "rank 0"),
     (lambda: random.jump(GENERATOR), errors.TypeMismatch, "rng"),
 ]
