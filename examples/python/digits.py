@@ -1,11 +1,13 @@
-"""Learn to read handwritten digits: a softmax classifier, with every gradient written out.
+"""Learn to read handwritten digits, and then do it in eight bits, and in sixteen.
 
     python -m pip install '.[examples]' && python examples/python/digits.py
 
-The data beside this file are 1,797 images of 8 x 8 pixels: the test part of "Optical Recognition of
-Handwritten Digits" by E. Alpaydin and C. Kaynak (UCI Machine Learning Repository, 1998, doi
-10.24432/C50P49, CC BY 4.0), as scikit-learn's load_digits has them. 80 % of them, drawn at random, are
-learnt from; the rest is never looked at before the end.
+1. A small convolutional network is trained; loss, gradients and update are one compiled program
+   (digits_network.py).
+2. The digits that were held out are read, and what was misread is drawn (digits_data.py says where the
+   digits come from).
+3. The trained network is quantized and runs on 8-bit integers (digits_quantized.py).
+4. A smaller network is trained with products in FP16 and a loss scale that adapts (digits_mixed.py).
 
 Every number printed but the times is the same on every machine and for every number of threads, to the
 last bit: see the digest of the weights.
@@ -13,114 +15,122 @@ last bit: see the digest of the weights.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import time
 from pathlib import Path
 
+import digits_mixed
+import digits_network
+import digits_quantized
 import matplotlib.pyplot as plt
 import numpy as np
+from digits_data import CLASSES, SIDE, Digits, load
 from tqdm import tqdm
 
 import hmath
 from hmath import deeplearning_core as core
-from hmath import deeplearning_layers as layers
 from hmath import deeplearning_metrics as metrics
-from hmath import random, tensor
+from hmath import random
 
-HERE = Path(__file__).resolve().parent
 FIGURE = Path("digits.png")
 
-CLASSES, PIXELS = 10, 64
-EPOCHS, BATCH, RATE, DECAY = 60, 32, 0.5, 1e-4
+
+def digest(arrays: list[np.ndarray]) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()[:32]
 
 
-def load() -> tuple[np.ndarray, np.ndarray]:
-    """Images as rows of 64 grey values in [0, 1], and what they show."""
-    with gzip.open(HERE / "digits.csv.gz", "rt") as file:
-        table = np.loadtxt(file, delimiter=",")
-    return table[:, :PIXELS] / 16.0, table[:, PIXELS].astype(np.int64)
+def train(learn: Digits, rng: random.RNG) -> tuple[digits_network.Parameters, list[float], random.RNG]:
+    start = time.perf_counter()
+    with tqdm(total=digits_network.EPOCHS, desc="training", unit="epoch") as progress:
+
+        def report(loss: float) -> None:
+            progress.update()
+            progress.set_postfix(loss=f"{loss:.4f}")
+
+        parameters, losses, rng = digits_network.train(learn, rng, report)
+    print(f"trained {digits_network.EPOCHS} epochs; first loss {losses[0]:.4f}, last loss {losses[-1]:.4f}")
+    print(f"digest of the weights: {digest([p.numpy() for p in parameters])}")
+    print(f"time for training: {time.perf_counter() - start:.2f} s")
+    return parameters, losses, rng
 
 
-def one_hot(labels: np.ndarray) -> np.ndarray:
-    return np.eye(CLASSES)[labels]
+def evaluate(parameters: digits_network.Parameters, held_out: Digits) -> np.ndarray:
+    """Print how well the held-out digits are read; returns the logits."""
+    logits = digits_network.predict(parameters, held_out).numpy()
+    scores = metrics.classification_metrics(CLASSES, held_out.labels, logits.argmax(axis=1))
+    print(f"accuracy on held-out digits: {100 * scores.accuracy:.2f} %")
+    print("F1 by digit: " + "  ".join(f"{digit}: {f1:.3f}" for digit, f1 in enumerate(scores.f1)))
+    return logits
 
 
-def train(
-    images: np.ndarray, labels: np.ndarray, rng: random.RNG
-) -> tuple[tensor.Tensor, np.ndarray, list[float], random.RNG]:
-    """Minibatch gradient descent on the mean cross entropy, with weight decay."""
-    weights, rng = layers.initialize_weights(layers.XavierUniform, PIXELS, CLASSES, [CLASSES, PIXELS], rng)
-    bias = np.zeros(CLASSES)
-    losses = []
-    progress = tqdm(range(EPOCHS), desc="training", unit="epoch")
-    for _ in progress:
-        order, rng = random.permutation(len(labels), rng)
-        total = 0.0
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            inputs = tensor.from_numpy(images[batch])
-            target = tensor.from_numpy(one_hot(labels[batch]))
-
-            # Forward: logits = inputs * weights^T + bias, and the loss from their log-softmax.
-            logits = layers.dense(inputs, weights, bias)
-            total -= (core.log_softmax(logits) * target).sum().item()
-
-            # Backward: the loss's gradient with respect to the logits is softmax(logits) - target.
-            delta = (core.softmax(logits) - target) / len(batch)
-            weights = weights - RATE * (delta.T @ inputs + DECAY * weights)
-            bias = bias - RATE * delta.sum(axis=0).numpy()
-        losses.append(total / len(order))
-        progress.set_postfix(loss=f"{losses[-1]:.4f}")
-    return weights, bias, losses, rng
+def evaluate_quantized(parameters: digits_network.Parameters, held_out: Digits, logits: np.ndarray) -> None:
+    """The same in eight bits, beside the double result."""
+    quantized = digits_quantized.predict(digits_quantized.quantize(parameters), held_out)
+    accuracy = np.mean(quantized.argmax(axis=1) == held_out.labels)
+    error = np.abs(quantized - logits).max()
+    print(f"in 8-bit integers: accuracy {100 * accuracy:.2f} %, largest logit error {error:.3f} of {np.abs(logits).max():.1f}")
 
 
-def draw(losses: list[float], images: np.ndarray, truth: np.ndarray, prediction: np.ndarray) -> None:
-    """The loss over the epochs, and the first digits that were read wrongly."""
-    wrong = np.flatnonzero(truth != prediction)[:8]
+def train_mixed(learn: Digits, held_out: Digits, rng: random.RNG) -> list[float]:
+    """Training in sixteen bits; returns the loss scale at every step."""
+    weights, scales, skipped = digits_mixed.train(learn, rng)
+    accuracy = digits_mixed.accuracy(weights, held_out)
+    print(f"trained in FP16: accuracy {100 * accuracy:.2f} %, {skipped} of {len(scales)} steps skipped on overflow")
+    return scales
+
+
+# ---------------------------------------------------------------- the figure
+
+
+def draw_roc(axes: plt.Axes, logits: np.ndarray, truth: np.ndarray) -> None:
+    """One curve a digit, against all others. Nearly everything happens in the upper left corner."""
+    probabilities = core.softmax(logits)
+    for digit in range(CLASSES):
+        is_digit, scores = truth == digit, np.ascontiguousarray(probabilities[:, digit])
+        false_positive, true_positive, *_ = metrics.roc_curve(is_digit, scores)
+        axes.plot(false_positive, true_positive, label=f"{digit}: {metrics.roc_auc(is_digit, scores):.4f}")
+    axes.set(xlabel="false positives", ylabel="true positives", xlim=(-0.002, 0.05), ylim=(0.9, 1.002), title="ROC")
+    axes.legend(title="area", fontsize=6, title_fontsize=7)
+
+
+def draw_misread(axes: dict[int, plt.Axes], held_out: Digits, prediction: np.ndarray) -> None:
+    wrong = np.flatnonzero(held_out.labels != prediction)
+    for place, panel in axes.items():
+        panel.axis("off")
+        if place < len(wrong):
+            index = wrong[place]
+            panel.imshow(held_out.images[index].reshape(SIDE, SIDE), cmap="gray_r")
+            panel.set_title(f"{held_out.labels[index]} read as {prediction[index]}", fontsize=9)
+
+
+def draw(losses: list[float], logits: np.ndarray, held_out: Digits, scales: list[float]) -> None:
+    """Loss, ROC curves, the loss scale of the FP16 run, and the first digits that were misread."""
     figure, axes = plt.subplot_mosaic(
-        [["loss", *range(4)], ["loss", *range(4, 8)]],
-        figsize=(10, 4.5),
-        width_ratios=[2.5, 1, 1, 1, 1],
+        [["loss", "loss", "roc", "roc"], ["scale", "scale", 0, 1], ["scale", "scale", 2, 3]],
+        figsize=(10, 8),
+        height_ratios=[2, 1, 1],
         layout="constrained",
     )
     axes["loss"].plot(range(1, len(losses) + 1), losses)
     axes["loss"].set(xlabel="epoch", ylabel="mean cross entropy", yscale="log", title="training loss")
-    for place in range(8):
-        axes[place].axis("off")
-        if place < len(wrong):
-            index = wrong[place]
-            axes[place].imshow(images[index].reshape(8, 8), cmap="gray_r")
-            axes[place].set_title(f"{truth[index]} read as {prediction[index]}", fontsize=9)
-    figure.suptitle("Handwritten digits, and those that were misread")
+    draw_roc(axes["roc"], logits, held_out.labels)
+    axes["scale"].step(range(len(scales)), scales)
+    axes["scale"].set_yscale("log", base=2)
+    axes["scale"].set(xlabel="step", ylabel="loss scale", title="loss scale, training in FP16")
+    draw_misread({place: axes[place] for place in range(4)}, held_out, logits.argmax(axis=1))
     figure.savefig(FIGURE, dpi=120)
+    print(f"figure: {FIGURE}")
 
 
 def main() -> None:
     print(f"hmath {hmath.__version__}, numerics contract {hmath.numerics_version()}")
-    images, labels = load()
-    rng = random.seed_rng(random.pcg64(), 2026)
-    order, rng = random.permutation(len(labels), rng)
-    cut = len(order) * 4 // 5
-    learn, held_out = order[:cut], order[cut:]
+    learn, held_out, rng = load(random.seed_rng(random.pcg64(), 2026))
     print(f"{len(learn)} digits to learn from, {len(held_out)} held out")
-
-    start = time.perf_counter()
-    weights, bias, losses, rng = train(images[learn], labels[learn], rng)
-    print(f"trained {EPOCHS} epochs; first loss {losses[0]:.4f}, last loss {losses[-1]:.4f}")
-    print(f"time for training: {time.perf_counter() - start:.2f} s")
-
-    logits = layers.dense(images[held_out], weights, bias)
-    prediction, truth = logits.argmax(axis=1), labels[held_out]
-    scores = metrics.classification_metrics(CLASSES, truth, prediction)
-    print(f"accuracy on held-out digits: {100 * scores.accuracy:.2f} %")
-    print("F1 by digit: " + "  ".join(f"{digit}: {f1:.3f}" for digit, f1 in enumerate(scores.f1)))
-
-    digest = hashlib.sha256(weights.numpy().tobytes() + np.asarray(bias).tobytes()).hexdigest()
-    print(f"digest of the weights: {digest[:32]}")
-
-    draw(losses, images[held_out], truth, prediction)
-    print(f"figure: {FIGURE}")
+    parameters, losses, rng = train(learn, rng)
+    logits = evaluate(parameters, held_out)
+    evaluate_quantized(parameters, held_out, logits)
+    scales = train_mixed(learn, held_out, rng)
+    draw(losses, logits, held_out, scales)
 
 
 if __name__ == "__main__":
