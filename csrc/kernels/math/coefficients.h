@@ -24,7 +24,6 @@ static const double two_thirds_parts[2] = {
     0x1.5555555555555p-1, 0x1.5555555555555p-55,
 };
 
-
 /* 1/sqrt(2 pi) */
 static const double root_two_pi_inverse[2] = {
     0x1.9884533d43651p-2, -0x1.cbc0d30ebfd15p-56,

@@ -31,11 +31,8 @@ MATH_INLINE vec vec_times_exp(vec factor, vec x)
     return vec_scale(f.mantissa * vec_exp_mantissa(e).high, n);
 }
 
-/* d^2 of a d in two parts, where twice d's rounding error would be too much */
-MATH_INLINE vec vec_square_of_sum(vec_sum d)
-{
-    return vec_fma(d.high, d.low + d.low, d.high * d.high);
-}
+/* (1 + v)^2, where twice the rounding error of 1 + v would be too much */
+MATH_INLINE vec vec_square_past_one(vec v) { return vec_fma(v, v + 2.0, vec_of(1.0)); }
 
 /* ---- sigmoid: 1 / (1 + e^-x), error at most 0.8 ulp ---- */
 
@@ -128,10 +125,10 @@ MATH_INLINE vec_mask vec_silu_slope_ordinary(vec x)
 MATH_INLINE vec vec_silu_slope_fast(vec x)
 {
     const vec e = vec_exp_fast(-vec_abs(x));
-    const vec_sum d = vec_quick_sum(vec_of(1.0), e);
-    const vec_mask negative = vec_less(x, vec_of(0.0));
-    const vec above = vec_fma(x, e, d.high), below = e * ((1.0 + x) + e);
-    return vec_select(negative, below, above) / vec_square_of_sum(d);
+    const vec_sum past_one = vec_quick_sum(x, vec_of(1.0)); /* exact where it matters, |x| >= 1 */
+    const vec below = e * (past_one.high + (past_one.low + e));
+    const vec above = vec_fma(x, e, 1.0 + e);
+    return vec_select(vec_less(x, vec_of(0.0)), below, above) / vec_square_past_one(e);
 }
 
 HM_RARE vec vec_silu_slope_rare(vec x)
@@ -166,8 +163,15 @@ HM_RARE vec vec_mish_rare(vec x)
 }
 
 /*
- * Mish' = (t (t + 2) + 4x (w^2 + w)) / (t + 2)^2. Below zero w is taken out and the rest ordered so
- * that 4 (1 + x) is exact around the root at -1.192; above, all is multiplied by e^(-4x), e = e^-x.
+ * Mish' = (t (t + 2) + 4x (w^2 + w)) / (t + 2)^2. With e = e^-|x| that is, below zero,
+ *
+ *     e (1 + x + e (x + 3/2 + e (1 + e/4))) / (1 + v)^2,    v = e + e^2/2,
+ *
+ * where 1 + x is exact around the root at -1.192, and above it, all multiplied by e^(-4x),
+ *
+ *     ((1 + 2e)(1 + v) + 4x e^2 (1 + e)) / (1 + v)^2,       v = 2e + 2e^2.
+ *
+ * The denominator is formed in two parts, since its rounding errors would count twice.
  */
 MATH_INLINE vec_mask vec_mish_slope_ordinary(vec x)
 {
@@ -176,17 +180,25 @@ MATH_INLINE vec_mask vec_mish_slope_ordinary(vec x)
 
 MATH_INLINE vec vec_mish_slope_fast(vec x)
 {
-    const vec e = vec_exp_fast(-vec_abs(x)), ee = e * e;
+    const vec e = vec_exp_fast(-vec_abs(x)), ee = e * e, twice = e + e;
     const vec_mask negative = vec_less(x, vec_of(0.0));
-    const vec_sum d_below = vec_quick_sum(vec_of(2.0), vec_fma(e, e, e + e));
-    const vec inner = vec_fma(e, 4.0 + e, vec_fma(x, vec_of(4.0), vec_of(6.0)));
-    const vec below = e * vec_fma(e, inner, 4.0 * (1.0 + x));
-    const vec one_two = vec_fma(e, vec_of(2.0), vec_of(1.0));
-    const vec_sum d_above = vec_exact_sum(vec_of(1.0), 2.0 * (e + ee));
-    const vec above = vec_fma(one_two, d_above.high, 4.0 * x * (ee * (1.0 + e)));
-    const vec_sum d = {vec_select(negative, d_below.high, d_above.high),
-                       vec_select(negative, d_below.low, d_above.low)};
-    return vec_select(negative, below, above) / vec_square_of_sum(d);
+    const vec bent = vec_select(negative, 0.5 * e, twice),
+              straight = vec_select(negative, e, twice);
+    const vec v = vec_fma(bent, e, straight), v_low = vec_fma(bent, e, straight - v);
+
+    const vec_sum past_one = vec_quick_sum(x, vec_of(1.0));
+    const vec inner = vec_fma(e, vec_fma(e, vec_of(0.25), vec_of(1.0)), x + 1.5);
+    const vec below = e * (past_one.high + vec_fma(e, inner, past_one.low));
+    const vec above = vec_fma(1.0 + twice, 1.0 + v, 4.0 * x * (ee * (1.0 + e)));
+    const vec top = vec_select(negative, below, above);
+
+    const vec factor = v + 2.0, factor_low = v - (factor - 2.0);
+    const vec d = vec_fma(v, factor, vec_of(1.0));
+    const vec d_error = vec_fma(v, factor_low, vec_fma(v, factor, 1.0 - d));
+    const vec d_low = vec_fma(v_low, factor + v, d_error);
+    const vec y = 1.0 / d, quotient = top * y;
+    const vec residual = vec_fma(-quotient, d_low, vec_fma(-quotient, d, top));
+    return vec_fma(residual, y, quotient);
 }
 
 HM_RARE vec vec_mish_slope_rare(vec x)
@@ -200,7 +212,7 @@ HM_RARE vec vec_mish_slope_rare(vec x)
 
 /* ---- sigmoid' = e / (1 + e)^2, e = e^-|x|, never s (1 - s); tanh' likewise of 2x, times 4 ---- */
 
-MATH_INLINE vec vec_bell(vec e) { return e / vec_square_of_sum(vec_quick_sum(vec_of(1.0), e)); }
+MATH_INLINE vec vec_bell(vec e) { return e / vec_square_past_one(e); }
 
 MATH_INLINE vec_mask vec_sigmoid_slope_ordinary(vec x)
 {
