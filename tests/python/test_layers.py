@@ -105,6 +105,77 @@ def test_arrays_in_any_order_are_read_in_row_major_order() -> None:
     assert np.array_equal(layers.rms_norm(1, 1.0, x[::2, ::-1]), layers.rms_norm(1, 1.0, x[::2, ::-1].copy()))
 
 
+# ---------------------------------------------------------------- alone and in a batch
+
+
+def draw(seed: int, *shape: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+STATE = layers.BatchNormState(draw(1, 6), draw(2, 6) ** 2, 0)
+ALONG_THE_BATCH: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "dense": (lambda x: layers.dense(x, draw(3, 37, 65), draw(4, 37)), (65,)),
+    "dense, many features": (lambda x: layers.dense(x, draw(3, 5, 2500), draw(4, 5)), (2500,)),
+    "feed-forward": (
+        lambda x: layers.transformer_feed_forward(
+            core.SiLU, x, draw(3, 50, 33), draw(4, 50), draw(5, 9, 50), draw(6, 9)
+        ),
+        (33,),
+    ),
+    "layer_norm": (lambda x: layers.layer_norm(1, 1e-5, x), (77,)),
+    "rms_norm, long": (lambda x: layers.rms_norm(1, 1e-5, x), (5000,)),
+    "instance_norm": (lambda x: layers.instance_norm(1e-5, x), (3, 9, 5)),
+    "group_norm": (lambda x: layers.group_norm(2, 1e-5, x), (6, 7)),
+    "batch_norm": (
+        lambda x: layers.batch_norm(layers.Inference, 0.1, 1e-5, draw(7, 6), draw(8, 6), STATE, x)[0],
+        (6, 11),
+    ),
+    "batch_norm without space": (
+        lambda x: layers.batch_norm(layers.Inference, 0.1, 1e-5, draw(7, 6), draw(8, 6), STATE, x)[0],
+        (6,),
+    ),
+    "convolution": (
+        lambda x: layers.convolution(
+            layers.ConvOptions([1, 2], [1, 1], [1, 1], 1), x, draw(3, 5, 4, 3, 3), draw(4, 5)
+        ),
+        (4, 9, 11),
+    ),
+    "pointwise": (
+        lambda x: layers.convolution(layers.ConvOptions([1], [0], [1], 1), x, draw(3, 5, 20, 1), draw(4, 5)),
+        (20, 30),
+    ),
+    "transposed": (
+        lambda x: layers.transposed_convolution(
+            [1], layers.ConvOptions([2], [1], [1], 1), x, draw(3, 4, 5, 3), draw(4, 5)
+        ),
+        (4, 13),
+    ),
+    "max pooling": (lambda x: layers.pooling(layers.MaxPool, [3, 2], [2, 2], [1, 1], x), (2, 9, 11)),
+    "average pooling": (lambda x: layers.pooling(layers.AveragePool, [3, 2], [2, 2], [1, 1], x), (2, 9, 11)),
+    "adaptive pooling": (lambda x: layers.adaptive_pooling(layers.AveragePool, [4, 11], x), (2, 9, 11)),
+    "global pooling": (lambda x: layers.global_pooling(layers.AveragePool, x), (2, 90, 50)),
+}
+
+
+@pytest.mark.parametrize("name", ALONG_THE_BATCH)
+@pytest.mark.parametrize("batch", [2, 9, 67])
+def test_a_row_alone_has_the_bits_it_has_in_a_batch(name: str, batch: int) -> None:
+    function, shape = ALONG_THE_BATCH[name]
+    x = draw(9, batch, *shape)
+    whole = function(x)
+    for i in {0, batch // 2, batch - 1}:
+        assert np.array_equal(function(x[i : i + 1]), whole[i : i + 1])
+
+
+def test_a_row_at_its_own_position() -> None:
+    x = draw(10, 9, 14)
+    whole = layers.rotary_embedding(500.0, 3, x)
+    waves = np.asarray(layers.sinusoidal_encoding(9, 13, 3))
+    for i in range(9):
+        assert np.array_equal(layers.rotary_embedding(500.0, 3 + i, x[i : i + 1]), whole[i : i + 1])
+        assert np.array_equal(np.asarray(layers.sinusoidal_encoding(1, 13, 3 + i)), waves[i : i + 1])
+
+
 # ---------------------------------------------------------------- records and selectors
 
 
