@@ -184,6 +184,20 @@ def test_inference_is_one_selector() -> None:
     assert layers.Inference != layers.Training.TRAINING
 
 
+def test_a_record_is_read_again_when_its_lists_have_changed() -> None:
+    x, w = np.ones((1, 1, 5)), np.ones((1, 1, 2))
+    options = layers.ConvOptions([1], [0], [1], 1)
+    for stride, extent in ((1, 4), (2, 2), (1, 4)):
+        options.stride[0] = stride
+        for _ in range(2):
+            assert layers.convolution(options, x, w, [0]).shape == (1, 1, extent)
+    options.stride[0] = 1.0  # type: ignore[call-overload]
+    with pytest.raises(hmath.TypeMismatch):
+        layers.convolution(options, x, w, [0])
+    for twin in (pickle.loads(pickle.dumps(options)), copy.copy(options), copy.deepcopy(options)):
+        assert twin == options
+
+
 def test_inference_returns_its_state() -> None:
     state = layers.BatchNormState([0.5], [2.0], 7)
     _, after = layers.batch_norm(layers.Inference, 0.5, 1e-5, [1.0], [0.0], state, np.ones((3, 1)))
