@@ -178,6 +178,22 @@ double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hm
     return number;
 }
 
+int bridge_call_map(hmath_context *ctx, bridge_function function, const double *values,
+                    size_t count, double *out)
+{
+    hmath_value *list = NULL, *result = NULL;
+    const double *found;
+    size_t length;
+    const int failed = hmath_list_from_doubles(ctx, values, count, &list) != HMATH_OK ||
+                       ((function1)function)(ctx, list, &result) != HMATH_OK ||
+                       hmath_list_doubles(result, &found, &length) != HMATH_OK || length != count;
+    if (!failed && count > 0)
+        memcpy(out, found, count * sizeof *out);
+    hmath_release(list);
+    hmath_release(result);
+    return failed;
+}
+
 double bridge_call_lists(hmath_context *ctx, bridge_function function, const hmath_value *first,
                          const hmath_value *second, const double *left, size_t left_count,
                          const double *right, size_t right_count)

@@ -113,6 +113,13 @@ double bridge_call_lists(hmath_context *ctx, bridge_function function, const hma
                          const hmath_value *second, const double *left, size_t left_count,
                          const double *right, size_t right_count);
 
+/*
+ * A wrapper that turns a list of doubles into one as long: `count` results go to `out`. Not 0 where the
+ * call failed, and out is as it was.
+ */
+int bridge_call_map(hmath_context *ctx, bridge_function function, const double *values,
+                    size_t count, double *out);
+
 /* Make the Value that an argument describes, to be kept. Data that is lent is copied. */
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument,
                          bridge_result *result);

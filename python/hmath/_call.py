@@ -43,6 +43,7 @@ __all__ = [
     "call",
     "call_double",
     "call_lists",
+    "call_map",
     "call_scalar",
     "callback_failed",
     "check",
@@ -198,6 +199,12 @@ def call_scalar(name: str, value: Any, x: float) -> float:
     if number == number:
         return number
     return call_double(name, (lib.BRIDGE_VALUE, 0.0, value), (lib.BRIDGE_DOUBLE, x))
+
+
+def call_map(name: str, values: Any, out: Any) -> bool:
+    """A wrapper from a short list of doubles to one as long, written to `out`. False: it failed."""
+    ctx = _thread.context or _make_context()
+    return not lib.bridge_call_map(ctx, _functions[name], values, len(values), out)
 
 
 def call_lists(name: str, first: CData, second: CData, left: Any, right: Any) -> float | None:

@@ -285,14 +285,14 @@ def node(x: Any, argument: str) -> Argument:
     """A node of a graph, or a number, Tensor or array of float64 that becomes a constant of it."""
     if hasattr(x, "_handle"):
         return value(x, argument, "ADExpr or ADTensor")
-    if getattr(x, "ndim", 0):
+    if getattr(x, "ndim", False):
         return tensor(x, argument)
     return double(x, argument)
 
 
 def nodes(x: Any, argument: str) -> Argument:
     """A [ADExpr]: a sequence of scalar nodes and numbers, an ADTensor, or what becomes a constant one."""
-    if hasattr(x, "_handle") or getattr(x, "ndim", 0):
+    if hasattr(x, "_handle") or getattr(x, "ndim", False):
         return node(x, argument)
     items = _sequence(x, argument, "List of ADExpr")
     handles = [item._handle if hasattr(item, "_handle") else make(double(item, argument)) for item in items]
@@ -303,7 +303,7 @@ def nodes(x: Any, argument: str) -> Argument:
 
 def node_rows(x: Any, argument: str) -> Argument:
     """A [[ADExpr]]: a sequence of them, or an ADTensor of rank 2."""
-    if hasattr(x, "_handle") or getattr(x, "ndim", 0):
+    if hasattr(x, "_handle") or getattr(x, "ndim", False):
         return node(x, argument)
     return _handles([make(nodes(row, argument)) for row in _sequence(x, argument, "List of lists of ADExpr")])
 

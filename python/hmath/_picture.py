@@ -48,9 +48,7 @@ def svg(dot: str) -> str:
     ]
     for start, end in edges:
         (x, y, _), (to_x, to_y, _) = place[start], place[end]
-        lines.append(
-            f'<path d="M{x:.1f} {y + 13}L{to_x:.1f} {to_y - 13}" stroke="#999" fill="none"/>'
-        )
+        lines.append(f'<path d="M{x:.1f} {y + 13}L{to_x:.1f} {to_y - 13}" stroke="#999" fill="none"/>')
     for node, label in labels.items():
         x, y, width = place[node]
         fill = "#d6eaf8" if "ellipse" in looks.get(node, "") else "#fff"

@@ -6,7 +6,8 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast, overload
 
-from ._call import CData, check, context
+from ._call import CData, call, call_map, check, context
+from ._convert import doubles, short_doubles
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt, wrap
 from ._typing import ArrayT
@@ -17,6 +18,7 @@ T = TypeVar("T")
 _gc = ffi.gc
 _release = lib.hmath_release
 _unpack = ffi.unpack
+_DOUBLE_ARRAY = ffi.typeof("double[]")
 _TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
 _LIST = lib.HMATH_KIND_LIST
 _DOUBLES = lib.BRIDGE_DOUBLES
@@ -148,6 +150,23 @@ def like(result: CData, data: Any) -> Any:
     if isinstance(data, memoryview):
         return elements(value).tolist()
     return numpy_array(value, writable=True)
+
+
+def mapped(name: str, values: Any) -> Any:
+    """A wrapper from a [Double] to another as long, in the container of `values`.
+
+    A list or an array of few numbers takes one foreign call; all else, failures included, the longer way.
+    """
+    short = short_doubles(values)
+    if short is not None and type(values) is list:
+        out = ffi.new(_DOUBLE_ARRAY, len(short))
+        if short and call_map(name, short, out):
+            return _unpack(out, len(short))
+    elif short is not None:
+        result = values.copy()
+        if call_map(name, short, ffi.from_buffer(_DOUBLE_ARRAY, result)):
+            return result
+    return like(call(name, doubles(values, "values")), values)
 
 
 def elements(value: CData) -> memoryview[float]:

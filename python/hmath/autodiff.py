@@ -593,9 +593,7 @@ def stack(values: Sequence[Operand], shape: Sequence[int] | None = None, axis: i
     handles = _operands(values, "values")
     if shape is not None:
         extents = _convert.int_list(shape, "shape")
-        return _node(
-            invoke(lib.hmath_autodiff_stack, _array(handles), len(handles), len(extents), extents)
-        )
+        return _node(invoke(lib.hmath_autodiff_stack, _array(handles), len(handles), len(extents), extents))
     rank = len(_shape_of(handles[0])) + 1 if handles else 1
     where = _axis(axis, rank, "axis")
     return _node(invoke(lib.hmath_autodiff_stack_along, _array(handles), len(handles), where))
@@ -862,9 +860,7 @@ def push_forward(output: Node, wrt: Sequence[Node], tangents: Sequence[Operand])
     of, asked, along = _operand(output, "output"), _operands(wrt, "wrt"), _operands(tangents, "tangents")
     if len(asked) != len(along):
         raise dimension_mismatch("tangents", len(asked), len(along))
-    return _node(
-        invoke(lib.hmath_autodiff_push_forward, of, _array(asked), _array(along), len(asked))
-    )
+    return _node(invoke(lib.hmath_autodiff_push_forward, of, _array(asked), _array(along), len(asked)))
 
 
 # ---------------------------------------------------------------- programs
@@ -961,9 +957,7 @@ def _kinds(outputs: list[CData]) -> list[type[TensorDouble] | None]:
 
 
 def _compile(outputs: list[CData], inputs: list[CData]) -> CData:
-    return invoke(
-        lib.hmath_autodiff_compile, _array(outputs), len(outputs), _array(inputs), len(inputs)
-    )
+    return invoke(lib.hmath_autodiff_compile, _array(outputs), len(outputs), _array(inputs), len(inputs))
 
 
 def compile(outputs: Node | Sequence[Node], inputs: Sequence[Node]) -> Program:
@@ -1067,9 +1061,7 @@ def jvp(output: Node, bindings: Bindings, tangents: Bindings) -> tuple[Any, Any]
     for moving in tangents:
         if moving not in bindings:
             raise type_mismatch("tangents", "variables of bindings", moving)
-    along = [
-        _bound(tangents[v], "tangents") if v in tangents else ffi.NULL for v in bindings
-    ]
+    along = [_bound(tangents[v], "tangents") if v in tangents else ffi.NULL for v in bindings]
     value, tangent = _new("hmath_value **"), _new("hmath_value **")
     check(
         lib.hmath_autodiff_jvp(
@@ -1144,9 +1136,7 @@ def hmath_python_forward(ctx: CData, user: CData, inputs: CData, n: int, out: CD
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
-def hmath_python_reverse(
-    ctx: CData, user: CData, inputs: CData, n: int, adjoint: CData, out: CData
-) -> int:
+def hmath_python_reverse(ctx: CData, user: CData, inputs: CData, n: int, adjoint: CData, out: CData) -> int:
     try:
         _, reverse = _customs[int(ffi.cast("intptr_t", user))]
         assert reverse is not None

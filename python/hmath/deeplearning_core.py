@@ -26,12 +26,12 @@ from ._convert import (
 )
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
-from ._result import items, like, plain
+from ._result import items, like, mapped, plain
 from ._selector import Selector, selector
 
 if TYPE_CHECKING:
-    from .autodiff import ADTensor, Expr, Node
     from ._typing import ArrayT, DoubleRows, Doubles, Integers
+    from .autodiff import ADTensor, Expr, Node
 
 # ---------------------------------------------------------------- activations
 
@@ -139,7 +139,7 @@ def softmax(values: Any) -> Any:
     >>> softmax([1.0, 1.0]), softmax([1e308, -1e308])
     ([0.5, 0.5], [1.0, 0.0])
     """
-    return like(call("hmath_neural_core_softmax", doubles(values, "values")), values)
+    return mapped("hmath_neural_core_softmax", values)
 
 
 @overload
@@ -156,7 +156,7 @@ def log_softmax(values: Any) -> Any:
     >>> log_softmax([0.0, -100.0])
     [-3.7200759760208356e-44, -100.0]
     """
-    return like(call("hmath_neural_core_log_softmax", doubles(values, "values")), values)
+    return mapped("hmath_neural_core_log_softmax", values)
 
 
 @overload
@@ -171,7 +171,7 @@ def sparsemax(values: Any) -> Any:
     >>> sparsemax([0.0, 0.5, 1.0])
     [0.0, 0.25, 0.75]
     """
-    return like(call("hmath_neural_core_sparsemax", doubles(values, "values")), values)
+    return mapped("hmath_neural_core_sparsemax", values)
 
 
 @overload
@@ -490,7 +490,7 @@ def ctc_loss_gradient(blank: int, labels: Integers, log_probabilities: Any) -> A
 
 def _graph(name: str, *arguments: Any) -> Any:
     """The node, or list of nodes, that a wrapper makes."""
-    from . import autodiff as _  # the owners of nodes
+    from . import autodiff as _  # noqa: F401 (registers the owners of nodes)
 
     return plain(call(f"hmath_neural_core_{name}", *arguments), object)
 

@@ -260,4 +260,3 @@ def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
     """
     node = ad.minimum((_nodes([step])[0] + 1.0) / float(steps), 1.0) * rate
     return _finish([node], _is_graph((step, rate)))[0]
-

@@ -383,3 +383,21 @@ def test_what_is_handed_on_does_not_depend_on_lent_memory(no_leak: None) -> None
     numbers[:] = NAN
     assert output.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert mask.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "sparsemax"])
+@pytest.mark.parametrize("count", [1, 5, 256, 257])
+def test_short_and_long_maps_give_the_same_bits(name: str, count: int) -> None:
+    from hmath import deeplearning_core as core
+
+    function, numbers = getattr(core, name), np.linspace(-3.0, 2.0, count)
+    expected = function(tensor.from_numpy(numbers)).values
+    assert function(numbers.tolist()) == function(tuple(numbers.tolist())) == expected
+    as_array = function(numbers)
+    assert isinstance(as_array, np.ndarray) and as_array.tolist() == expected
+    assert numbers.tolist() == np.linspace(-3.0, 2.0, count).tolist()
+    for bad in ([], np.array([])):
+        with pytest.raises(hmath.EmptyInput):
+            function(bad)
+    with pytest.raises(hmath.NonFinite, match=r"values\[0\] = nan"):
+        function([NAN] * count)
