@@ -4,6 +4,7 @@
  */
 #include "tensor/reduce.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,14 +118,31 @@ typedef struct sum_job {
     hm_source x, y;
 } sum_job;
 
+/*
+ * (x - y) * 2^shift: small differences are scaled up once they are taken, for the elements themselves may be
+ * large; large ones are scaled down before, since they may overflow.
+ */
+static const double *shifted_differences(const sum_job *j, int64_t first, int64_t n, double *room)
+{
+    const double *x = j->x.first + first, *y = j->y.first + first;
+    const int shift = j->x.shift, before = shift < 0 ? shift : 0, after = shift - before;
+    for (int64_t i = 0; i < n; i++)
+        room[i] = ldexp(ldexp(x[i], before) - ldexp(y[i], before), after);
+    return room;
+}
+
 static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out)
 {
     const sum_job *j = job;
     const hm_reduce_kernels *k = j->kernels->reduce;
     double x_room[HM_BLOCK], y_room[HM_BLOCK];
+    *out = (hm_partial){{0}};
+    if (j->of == HM_ROW_DISTANCE && j->x.shift != 0) {
+        out->of[0] = k->square_sum(shifted_differences(j, first, n, x_room), n);
+        return;
+    }
     const double *x = hm_read_block(&j->x, first, n, x_room);
     const double *y = j->y.first ? hm_read_block(&j->y, first, n, y_room) : NULL;
-    *out = (hm_partial){{0}};
     switch (j->of) {
     case HM_ROW_SUM: out->of[0] = k->sum(x, n); break;
     case HM_ROW_ABSOLUTE: out->of[0] = k->absolute_sum(x, n); break;
@@ -158,6 +176,19 @@ static bool stands(hm_row_sum of, double total)
     return of == HM_ROW_SUM || of == HM_ROW_ABSOLUTE || fabs(total) > 0x1p-900;
 }
 
+/* The power of two that brings the largest |x - y| to about 1. */
+static int shift_for_differences(const double *x, const double *y, int64_t n)
+{
+    double most = 0;
+    bool beyond = false; /* it overflows: halves of such numbers are exact */
+    for (int64_t i = 0; i < n; i++) {
+        const double d = fabs(x[i] - y[i]);
+        beyond |= isinf(d) != 0;
+        most = d > most ? d : most;
+    }
+    return beyond ? -DBL_MAX_EXP : shift_for(most);
+}
+
 static hm_wide sum_row(const hm_context *ctx, sum_job job, int64_t n)
 {
     if (n == 0)
@@ -179,8 +210,8 @@ static hm_wide sum_row(const hm_context *ctx, sum_job job, int64_t n)
         job.y.shift = shift_for(y_most);
         undo = job.x.shift + job.y.shift;
         break;
-    case HM_ROW_DISTANCE: /* x - y stays in range, too */
-        job.x.shift = job.y.shift = shift_for(fmax(x_most, y_most)) - 1;
+    case HM_ROW_DISTANCE:
+        job.x.shift = shift_for_differences(job.x.first, job.y.first, n);
         undo = 2 * job.x.shift;
         break;
     default:

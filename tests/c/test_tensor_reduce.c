@@ -145,6 +145,11 @@ static void test_reduce__range(void)
     distance.exponent -= 1;
     CHECK(hm_wide_round(distance) == 1.7e308);
 
+    /* a small difference beside large equal elements */
+    const double near[] = {2, 1e300, 3e-161}, far[] = {2, 1e300, 7e-161};
+    distance = hm_wide_root(hm_sum_row(k, HM_ROW_DISTANCE, near, far, 3));
+    CHECK(fabs(hm_wide_round(distance) / 4e-161 - 1) < 1e-15);
+
     const double up[] = {1e200, 1e-200}, down[] = {1e-200, 1e200};
     CHECK(fabs(hm_wide_round(hm_sum_row(k, HM_ROW_DOT, up, down, 2)) - 2) < 1e-15);
 
