@@ -92,7 +92,7 @@ MATH_INLINE vec_sum vec_expm1_parts(vec x)
 
 MATH_INLINE vec_mask vec_expm1_ordinary(vec x) { return vec_exp_ordinary(x); }
 
-/* Error at most 1.2 ulp. */
+/* Error at most 1.5 ulp, where n turns from 0 to 1. */
 MATH_INLINE vec vec_expm1_fast(vec x)
 {
     return vec_copy_sign(vec_expm1_parts(x).high, x); /* for -0 */
