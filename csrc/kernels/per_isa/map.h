@@ -71,8 +71,7 @@ VEC_INLINE bool map(size_t n, double parameter, const double *x, double *out, ma
     return finite;
 }
 
-/* Functions of a few instructions, right for every x: what is not finite is noticed by vec_taint.
- */
+/* Functions of a few instructions, right for every x: vec_taint notices what is not finite. */
 typedef vec map_short(vec x, vec parameter);
 
 VEC_INLINE bool map_plain(size_t n, double parameter, const double *x, double *out, map_short *f)
