@@ -31,7 +31,10 @@ enum {
     HM_OP_MULTILINEAR = 8   /* in each input: the tangent is a sum with one input exchanged at a time */
 };
 
-/* Arithmetic that the scalar interpreter does itself, with the bits of the op's map. */
+/*
+ * Arithmetic that programs do without the op's map, with its bits: the scalar interpreter itself, tiles by
+ * kernels/arithmetic.h, where these follow one another in the same order.
+ */
 enum {
     HM_SCALAR_CALL, /* none of these: the map is called for one number */
     HM_SCALAR_ADD,
@@ -39,6 +42,8 @@ enum {
     HM_SCALAR_MULTIPLY,
     HM_SCALAR_DIVIDE,
     HM_SCALAR_NEGATE,
+    HM_SCALAR_SQUARE,
+    HM_SCALAR_SQRT,
     HM_SCALAR_COPY
 };
 

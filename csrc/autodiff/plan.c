@@ -816,6 +816,32 @@ static hm_place tile_operand(group *g, int32_t input)
     return indexed(HM_PLACE_REGISTER, how.to);
 }
 
+/*
+ * An infinity or a NaN that goes into one of these comes out as one, so that only their own results need
+ * a look. (A quotient hides one in its divisor.)
+ */
+static bool passes_on(const hm_op *op)
+{
+    return op->scalar_code == HM_SCALAR_ADD || op->scalar_code == HM_SCALAR_SUBTRACT ||
+           op->scalar_code == HM_SCALAR_MULTIPLY || op->scalar_code == HM_SCALAR_NEGATE ||
+           op->scalar_code == HM_SCALAR_SQUARE;
+}
+
+/* Members that stay inside the group and are read by such ops only; by position in the order. */
+static void mark_unwatched(group *g, const int32_t *members, int64_t count, int32_t *watched)
+{
+    planner *p = g->p;
+    for (int64_t m = 0; m < count; m++)
+        watched[members[m]] = p->escapes[members[m]] || p->place[members[m]].kind == HM_PLACE_OUTPUT;
+    for (int64_t m = 0; m < count; m++) {
+        const hm_node *node = p->order.nodes[members[m]];
+        for (int32_t k = 0; k < node->count && !passes_on(node->op); k++)
+            watched[p->root[input_of(p, members[m], k)]] = true;
+    }
+    for (int64_t m = 0; m < count; m++)
+        g->ops[m].unwatched = !watched[members[m]];
+}
+
 /* last[i]: the last member of the group that reads node i, by its number in the group. */
 static void build_tile_ops(group *g, const int32_t *members, int64_t count, int32_t *last)
 {
@@ -868,6 +894,7 @@ static hm_status build_tiles(planner *p, hm_step *step, const int32_t *members, 
         hm_free(g.free);
         return no_memory(p);
     }
+    mark_unwatched(&g, members, count, last);
     build_tile_ops(&g, members, count, last);
     hm_free(g.free);
     step->kind = HM_STEP_TILES;

@@ -25,6 +25,8 @@ static inline double execute(const hm_frame *frame, const hm_scalars *scalars, c
     case HM_SCALAR_MULTIPLY: result = x[op->a] * x[op->b]; break;
     case HM_SCALAR_DIVIDE: result = x[op->a] / x[op->b]; break;
     case HM_SCALAR_NEGATE: result = -x[op->a]; break;
+    case HM_SCALAR_SQUARE: result = x[op->a] * x[op->a]; break;
+    case HM_SCALAR_SQRT: result = __builtin_sqrt(x[op->a]); break;
     case HM_SCALAR_COPY: result = x[op->a]; break;
     default: call(frame, &scalars->calls[op->a], &result);
     }

@@ -115,14 +115,36 @@ static void load_spreads(const tile *t)
     }
 }
 
-static bool run_op(const tile *t, const hm_tile_op *op, const double **inputs, double **output)
+static void find_operands(const tile *t, const hm_tile_op *op, const double **inputs,
+                          double **output)
 {
     for (int32_t k = 0; k < op->node->count; k++)
         inputs[k] = op->repeated >> k & 1 ? hm_place_pointer(t->frame, &op->inputs[k])
                                           : operand(t, &op->inputs[k]);
     *output = operand(t, &op->output);
+}
+
+static bool run_map(const tile *t, const hm_tile_op *op, const double *const *inputs,
+                    double *output)
+{
     return op->node->op->map(hm_context_kernels(t->frame->ctx), hm_node_attributes(op->node), inputs,
-                             op->repeated, *output, t->n);
+                             op->repeated, output, t->n);
+}
+
+/* Arithmetic in its quick form, everything else by its map. */
+static bool run_op(const tile *t, const hm_tile_op *op)
+{
+    const double *inputs[HM_MAX_MAP_ARITY];
+    double *output;
+    const uint32_t code = op->node->op->scalar_code;
+    find_operands(t, op, inputs, &output);
+    if (code < HM_SCALAR_ADD || code > HM_SCALAR_SQRT)
+        return run_map(t, op, inputs, output);
+    const hm_arithmetic_kernels *k = hm_context_kernels(t->frame->ctx)->arithmetic;
+    hm_arithmetic_kernel *kernel =
+        (op->unwatched ? k->plain : k->watching)[code - HM_SCALAR_ADD];
+    const double *right = op->node->count == 2 ? inputs[1] : inputs[0];
+    return kernel((size_t)t->n, inputs[0], !(op->repeated & 1), right, !(op->repeated & 2), output);
 }
 
 /* True where every result is finite. */
@@ -130,11 +152,8 @@ static bool run_tile(const tile *t)
 {
     bool finite = true;
     load_spreads(t);
-    for (int32_t i = 0; i < t->tiles->op_count; i++) {
-        const double *inputs[HM_MAX_MAP_ARITY];
-        double *output;
-        finite &= run_op(t, &t->tiles->ops[i], inputs, &output);
-    }
+    for (int32_t i = 0; i < t->tiles->op_count; i++)
+        finite &= run_op(t, &t->tiles->ops[i]);
     return finite;
 }
 
@@ -146,7 +165,8 @@ static hm_status find_failure_in_tile(const tile *t)
         const hm_tile_op *op = &t->tiles->ops[i];
         const double *inputs[HM_MAX_MAP_ARITY];
         double *output;
-        if (run_op(t, op, inputs, &output))
+        find_operands(t, op, inputs, &output);
+        if (run_map(t, op, inputs, output))
             continue;
         for (int64_t j = 0; j < t->n; j++) {
             if (isfinite(output[j]))

@@ -13,6 +13,7 @@
 
 /* families, alphabetically: one include and one member each */
 #include "kernels/attention.h"
+#include "kernels/arithmetic.h"
 #include "kernels/contract.h"
 #include "kernels/elementwise.h"
 #include "kernels/int8.h"
@@ -32,6 +33,7 @@ typedef struct hm_kernels {
     int32_t isa; /* HMATH_ISA_... */
     const char *name;
     const hm_attention_kernels *attention;
+    const hm_arithmetic_kernels *arithmetic;
     const hm_contract_kernels *contract;
     const hm_elementwise_kernels *elementwise;
     const hm_int8_kernels *int8;

@@ -17,6 +17,7 @@ extern const hm_reduce_kernels HM_K(reduce);
 extern const hm_reduced_kernels HM_K(reduced);
 extern const hm_softmax_kernels HM_K(softmax);
 extern const hm_attention_kernels HM_K(attention);
+extern const hm_arithmetic_kernels HM_K(arithmetic);
 extern const hm_contract_kernels HM_K(contract);
 extern const hm_conv_kernels HM_K(conv);
 
@@ -42,6 +43,7 @@ const hm_kernels HM_TABLE = {
     .reduced = &HM_K(reduced),
     .softmax = &HM_K(softmax),
     .attention = &HM_K(attention),
+    .arithmetic = &HM_K(arithmetic),
     .contract = &HM_K(contract),
     .conv = &HM_K(conv),
 };
