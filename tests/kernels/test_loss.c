@@ -214,6 +214,19 @@ static void test_loss__impossible_events(void)
     }
 }
 
+/* A distribution diverges from itself by nothing at all. */
+static void test_loss__no_divergence(void)
+{
+    uint64_t state = 12;
+    int isa = 0;
+    for (const hm_kernels *k; (k = next_table(&isa));)
+        for (int64_t i = 0; i < 1000; i++) {
+            const double p =
+                ldexp(0.5 + 0.5 * next_uniform(&state), -(int)(next_word(&state) % 1070));
+            CHECK(same(k->loss->sum[HM_LOSS_DIVERGENCE](&p, &p, 1, 0), 0.0));
+        }
+}
+
 static void test_loss__overlap_and_residual(void)
 {
     const hm_kernels *baseline = hm_kernels_for(HMATH_ISA_BASELINE);
@@ -257,6 +270,7 @@ int main(void)
         test_loss__gradients(formula);
     test_loss__focal();
     test_loss__impossible_events();
+    test_loss__no_divergence();
     test_loss__overlap_and_residual();
     return check_report();
 }

@@ -75,7 +75,9 @@ MATH_INLINE vec log_ratio_fast(vec t, vec p)
     const vec_log_scaled s = vec_log_split(ratio);
     const vec power = vec_from_bits((vec_int_of(2046) - s.biased) << 52);
     const vec_sum f = vec_quick_sum(s.m - 1.0, rest * power);
-    return vec_log_sum(vec_log_unbiased(s.biased), f.high, f.low);
+    const vec result = vec_log_sum(vec_log_unbiased(s.biased), f.high, f.low);
+    return vec_keep(vec_not_equal(t, p),
+                    result); /* exactly 0, where all of it is the inverse's rounding */
 }
 
 MATH_INLINE vec_mask above_dust(vec x) { return vec_greater_equal(x, vec_of(0x1p-400)); }
