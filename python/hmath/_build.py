@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from pathlib import Path
+import os.path
 
 from ._hmath import ffi, lib
 
@@ -22,21 +21,22 @@ def numerics_version() -> int:
 def get_library() -> str:
     """Path of the shared library, the very file that this process has loaded."""
     path: str = ffi.string(lib.bridge_library_path()).decode()
-    return str(Path(path).resolve())
+    return os.path.realpath(path)
 
 
 def get_include() -> str:
     """Directory of the C headers."""
-    installed = Path(get_library()).parent.parent / "include"
-    if (installed / "hmath.h").exists():
-        return str(installed)
+    installed = os.path.join(os.path.dirname(library_directory()), "include")
+    if os.path.exists(os.path.join(installed, "hmath.h")):
+        return installed
     # An editable install leaves the headers where they are; the package knows each file's place.
-    header = files("hmath") / "include" / "hmath.h"
-    return str(Path(str(header)).parent)
+    from importlib.resources import files  # takes longer to import than all of hmath
+
+    return os.path.dirname(str(files("hmath") / "include" / "hmath.h"))
 
 
 def library_directory() -> str:
-    return str(Path(get_library()).parent)
+    return os.path.dirname(get_library())
 
 
 def pkgconfig_directory() -> str:
@@ -50,13 +50,13 @@ def cmake_directory() -> str:
 
 
 def _beside_library(*parts: str) -> str:
-    directory = Path(get_library()).parent.joinpath(*parts)
-    if not directory.is_dir():
+    directory = os.path.join(library_directory(), *parts)
+    if not os.path.isdir(directory):
         raise FileNotFoundError(
             f"{directory} does not exist: an editable install has no such files; "
             "use --cflags and --libs, or install the package"
         )
-    return str(directory)
+    return directory
 
 
 def cflags() -> str:

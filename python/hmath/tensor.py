@@ -154,10 +154,10 @@ class Tensor(Owner):
         """The elements as a read-only buffer (Python 3.12 and later ask for it)."""
         if flags & 1:  # PyBUF_WRITABLE
             raise BufferError("a tensor is immutable")
+        if not self.size:  # a memoryview of several axes cannot be empty
+            raise BufferError("a tensor without elements has no memory")
         view: Any = elements(self._open())
-        if self.size:
-            view = view.cast("B").cast(view.format, self.shape)
-        return cast(memoryview, view)
+        return cast(memoryview, view.cast("B").cast(view.format, self.shape))
 
     def __dlpack__(
         self,
