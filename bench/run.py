@@ -29,9 +29,10 @@ GROUPS = [path.stem for path in sorted((Path(__file__).parent / "cases").glob("*
 
 def machine() -> dict[str, Any]:
     """What the numbers were made on."""
-    import hmath
     import numpy
     import torch
+
+    import hmath
 
     processor = platform.processor()
     for line in Path("/proc/cpuinfo").read_text().splitlines():

@@ -1,8 +1,7 @@
 """Sums, extremes, softmax, normalisation and losses."""
 
-import numpy as np
-import operator
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from harness import case, normal, uniform

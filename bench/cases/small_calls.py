@@ -40,5 +40,5 @@ call("mse_8", lambda: {"t": normal(8, seed=1), "p": normal(8, seed=2)},
 call("add_8", lambda: {"x": normal(8, seed=1), "y": normal(8, seed=2)}, ours(lambda x, y: x + y, "x", "y"),
      theirs(lambda x, y: x + y, "x", "y"))
 VALUES = [float(i) for i in range(8)]
-call("tensor_create_release_8", lambda: {}, lambda i: lambda: tensor.tensor([8], VALUES).close(),
+call("tensor_create_release_8", dict, lambda i: lambda: tensor.tensor([8], VALUES).close(),
      lambda i: lambda: torch.tensor(VALUES, dtype=torch.float64), tolerance=None)
