@@ -85,7 +85,12 @@ predict = ad.compile(scores, [inputs, *parameters.variables])
 print(step)
 
 values, moments = parameters.values, optim.adam_state(parameters.values)
-rng, one_hot, start, mean = random.seed_rng(random.pcg64(), 7), np.eye(len(alphabet)), time.perf_counter(), 0.0
+rng, one_hot, start, mean = (
+    random.seed_rng(random.pcg64(), 7),
+    np.eye(len(alphabet)),
+    time.perf_counter(),
+    0.0,
+)
 for i in range(STEPS):
     at, rng = random.bounded(len(codes) - SEQUENCE - 1, rng)
     window = codes[at : at + SEQUENCE + 1]

@@ -10,9 +10,9 @@ An :class:`Expr` is a scalar node, an :class:`ADTensor` a node with a shape. Nod
 checked when a node is made, numbers when it is evaluated. Operands broadcast as NumPy's do; a number, a
 :class:`~hmath.tensor.Tensor` or an array of float64 among them is a constant.
 
-:func:`gradient` gives nodes, which can be differentiated again. :func:`compile` makes a :class:`Program`, which
-runs a whole training step in one call; :func:`evaluate` and its relatives compile once and remember the
-program on the output.
+:func:`gradient` gives nodes, which can be differentiated again. :func:`compile` makes a :class:`Program`,
+which runs a whole training step in one call; :func:`evaluate` and its relatives compile once and remember
+the program on the output.
 
 A failure while numbers are computed is the operation's own error, with the node's operation named:
 ``autodiff.log: value[3] = -1.0; required > 0``.
@@ -128,6 +128,8 @@ class Node(Owner):
 
     __slots__ = ("_programs",)
 
+    _programs: dict[Any, tuple[CData, Any]]
+
     # NumPy's arrays leave operators with a node to the node.
     __array_ufunc__ = None
 
@@ -154,7 +156,7 @@ class Node(Owner):
     def name(self) -> str | None:
         """A variable's name; None for other nodes."""
         name = lib.hmath_autodiff_name(self._open())
-        return ffi.string(name).decode() if name else None
+        return str(ffi.string(name).decode()) if name else None
 
     def to_dot(self) -> str:
         """The graph in Graphviz's language."""
@@ -273,7 +275,7 @@ class ADTensor(Node):
 _KIND_EXPR = lib.HMATH_KIND_AD_EXPR
 
 
-def _node(handle: CData) -> Any:
+def _node(handle: CData) -> Node:
     """The owner of a handle of either kind."""
     return adopt(Expr if lib.hmath_kind(handle) == _KIND_EXPR else ADTensor, handle)
 
@@ -310,9 +312,9 @@ def _names(x: Any) -> bool:
     return isinstance(x, Owner) or hasattr(x, "__float__") or hasattr(x, "__index__") or hasattr(x, "ndim")
 
 
-def _binary(function: Any, left: Any, right: Any) -> Any:
+def _binary(function: Any, left: Any, right: Any) -> Node:
     if not (_names(left) and _names(right)):
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
     return _node(invoke(function, _operand(left, "left"), _operand(right, "right")))
 
 
@@ -334,7 +336,7 @@ def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "r
 def _string(handle: CData) -> str:
     data, size = _new("const char **"), _new("size_t *")
     check(lib.hmath_string_get(handle, data, size))
-    return ffi.buffer(data[0], size[0])[:].decode()
+    return str(ffi.buffer(data[0], size[0])[:].decode())
 
 
 def _array(handles: list[CData]) -> CData:
@@ -348,7 +350,7 @@ def _array(handles: list[CData]) -> CData:
 @overload
 def variable(name: str) -> Expr: ...
 @overload
-def variable(name: str, shape: tuple[()]) -> Expr: ...
+def variable(name: str, shape: tuple[()]) -> Expr: ...  # type: ignore[overload-overlap]
 @overload
 def variable(name: str, shape: Sequence[int]) -> ADTensor: ...
 def variable(name: str, shape: Sequence[int] = ()) -> Any:
@@ -573,8 +575,8 @@ def _slice(value: ADTensor, index: Any) -> Node:
         return element(value, position)
     sliced = invoke(lib.hmath_autodiff_slice, handle, start, stop, step)
     if len(kept) == len(shape):
-        return _node(sliced)  # type: ignore[no-any-return]
-    return _node(invoke(lib.hmath_autodiff_reshape, sliced, len(kept), kept))  # type: ignore[no-any-return]
+        return _node(sliced)
+    return _node(invoke(lib.hmath_autodiff_reshape, sliced, len(kept), kept))
 
 
 def concatenate(values: Sequence[Operand], axis: int = 0) -> Node:
@@ -640,23 +642,23 @@ def _axes(axis: Axes, rank: int) -> tuple[int, Any]:
     return len(numbers), numbers
 
 
-def _reduce(function: Any, value: Any, axis: Axes, keepdims: bool) -> Any:
+def _reduce(function: Any, value: Any, axis: Axes, keepdims: bool) -> Node:
     handle = _operand(value, "value")
     count, axes = _axes(axis, len(_shape_of(handle)))
     return _node(invoke(function, handle, count, axes, bool(keepdims)))
 
 
-def sum(value: Operand, axis: Axes = None, keepdims: bool = False) -> Any:
+def sum(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
     """Along one axis, several, or all. With `keepdims` they stay with extent 1."""
     return _reduce(lib.hmath_autodiff_sum, value, axis, keepdims)
 
 
-def mean(value: Operand, axis: Axes = None, keepdims: bool = False) -> Any:
+def mean(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
     """Along one axis, several, or all. ``EmptyInput`` of nothing."""
     return _reduce(lib.hmath_autodiff_mean, value, axis, keepdims)
 
 
-def max(value: Operand, axis: Axes = None, keepdims: bool = False) -> Any:
+def max(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
     """Along one axis, several, or all; equal maxima share the cotangent alike. ``EmptyInput`` of nothing."""
     return _reduce(lib.hmath_autodiff_max, value, axis, keepdims)
 
@@ -669,7 +671,7 @@ def norm(values: Node | Sequence[Node]) -> Expr:
 
 def matmul(left: Operand, right: Operand) -> Node:
     """left @ right as in NumPy: matrices on the last two axes, the others broadcast."""
-    return _binary(lib.hmath_autodiff_matmul, left, right)  # type: ignore[no-any-return]
+    return _binary(lib.hmath_autodiff_matmul, left, right)
 
 
 # ---------------------------------------------------------------- layers
@@ -797,7 +799,7 @@ def batch_norm(
 
 def dropout(mask: Operand, input: Operand) -> Node:
     """input * mask, for a mask of :func:`hmath.deeplearning_layers.dropout`: drawn outside, replayed here."""
-    return _binary(lib.hmath_autodiff_multiply, input, mask)  # type: ignore[no-any-return]
+    return _binary(lib.hmath_autodiff_multiply, input, mask)
 
 
 def multihead_attention(
@@ -904,7 +906,7 @@ class Program(Owner):
     _outputs: list[type[TensorDouble] | None]  # None: a float
 
     def __call__(self, *inputs: Value | TensorLike) -> Any:
-        """The outputs: a float for an Expr, a TensorDouble for an ADTensor; a list where a list was compiled."""
+        """The outputs, floats for Exprs, TensorDoubles for ADTensors; a list where a list was compiled."""
         results = _run(self._open(), [_bound(x, "inputs") for x in inputs], self._outputs)
         return results[0] if self._single else results
 
@@ -981,7 +983,6 @@ Bindings = Mapping[Node, Any]
 
 def _remembered(node: Node, key: tuple[Any, ...], build: Callable[[], tuple[CData, Any]]) -> CData:
     """The program for `key`, made once and kept on the node. What `build` returns beside it is kept too."""
-    programs: dict[Any, tuple[CData, Any]]
     try:
         programs = node._programs
     except AttributeError:
@@ -1013,7 +1014,7 @@ def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) ->
     `bindings` maps each variable of the graph to a number, a Tensor or an array of float64.
     """
     one = isinstance(output, Node)
-    owners: list[Any] = [output] if one else list(output)  # type: ignore[list-item, arg-type]
+    owners: list[Any] = [output] if one else list(output)  # type: ignore[arg-type]
     outputs = _operands(owners, "output")
     variables, values = _bindings({} if bindings is None else bindings)
     if not owners or not all(isinstance(owner, Node) for owner in owners):
@@ -1085,9 +1086,9 @@ def custom(
 ) -> Node:
     """A node whose value and derivative are Python functions.
 
-    ``forward(values)`` gets one value per input (floats for scalars, Tensors for others) and returns a number,
-    or a Tensor or array of `shape`. ``reverse(values, adjoint)`` returns one cotangent per input. First-order.
-    Both live as long as any graph or program that holds the node. An exception in one ends the evaluation.
+    ``forward(values)`` gets one value per input (floats for scalars, Tensors for others) and returns a
+    number, or a Tensor or array of `shape`. ``reverse(values, adjoint)`` returns one cotangent per input.
+    First-order. Both live as long as any graph or program that holds the node. An exception in one ends the evaluation.
     """
     if not callable(forward):
         raise type_mismatch("forward", "callable", forward)

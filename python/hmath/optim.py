@@ -184,7 +184,7 @@ def adamw(
     epsilon: float = 1e-8,
     weight_decay: Operand = 0.01,
 ) -> tuple[list[Any], tuple[Any, ...]]:
-    """Adam with decoupled weight decay (Loshchilov and Hutter 2019): p <- p * (1 - rate * weight_decay) first."""
+    """Adam with decoupled decay (Loshchilov and Hutter 2019): p <- p * (1 - rate * weight_decay) first."""
     return _adam(parameters, gradients, state, rate, beta1, beta2, epsilon, weight_decay, decoupled=True)
 
 
@@ -242,8 +242,8 @@ def clip_by_global_norm(gradients: Sequence[Operand], maximum: float) -> tuple[l
 def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
     """From `rate` at step 0 down half a cosine to `final` at `steps`, and `final` from there on.
 
-    final + (rate - final) * (1 + cos(pi * min(step, steps) / steps)) / 2 (Loshchilov and Hutter 2017). A number,
-    or a node where `step` is one.
+    final + (rate - final) * (1 + cos(pi * min(step, steps) / steps)) / 2 (Loshchilov and Hutter 2017). A
+    number, or a node where `step` is one.
 
     >>> cosine(5, 1.0, 10)
     0.5

@@ -48,7 +48,8 @@ def compare(ours: Callable[..., Any], theirs: Callable[..., Any], *arrays: np.nd
         close(gradient, leaf.grad.numpy())
     directions = {x: rng.normal(size=a.shape) for x, a in bindings.items()}
     _, tangent = ad.jvp(output, bindings, directions)
-    pulled = sum(float((leaf.grad.numpy() * d).sum()) for leaf, d in zip(leaves, directions.values(), strict=True))
+    pairs = zip(leaves, directions.values(), strict=True)
+    pulled = sum(float((leaf.grad.numpy() * d).sum()) for leaf, d in pairs)
     close(tangent, pulled)
 
 
@@ -229,7 +230,8 @@ def test_layer_norm_second_order() -> None:
     inner = ad.sum(layers.layer_norm_ad(1, 1e-2, node) * w)
     second = ad.gradient(ad.sum(ad.gradient(inner, node) * v), node)
     leaf = torch.from_numpy(x).requires_grad_()
-    first = torch.autograd.grad((F.layer_norm(leaf, (6,), eps=1e-2) * torch.from_numpy(w)).sum(), leaf, create_graph=True)
+    value = (F.layer_norm(leaf, (6,), eps=1e-2) * torch.from_numpy(w)).sum()
+    first = torch.autograd.grad(value, leaf, create_graph=True)
     wanted = torch.autograd.grad((first[0] * torch.from_numpy(v)).sum(), leaf)[0]
     close(ad.evaluate(second, {node: x}), wanted.numpy())
 
