@@ -1088,7 +1088,8 @@ def custom(
 
     ``forward(values)`` gets one value per input (floats for scalars, Tensors for others) and returns a
     number, or a Tensor or array of `shape`. ``reverse(values, adjoint)`` returns one cotangent per input.
-    First-order. Both live as long as any graph or program that holds the node. An exception in one ends the evaluation.
+    First-order. Both live as long as any graph or program that holds the node. An exception in one ends
+    the evaluation.
     """
     if not callable(forward):
         raise type_mismatch("forward", "callable", forward)
