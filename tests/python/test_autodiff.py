@@ -348,3 +348,15 @@ def test_whole_training_step_compiles() -> None:
     for _ in range(300):
         value, point, *values = program(point, *values)
     assert value < 1e-3
+
+
+@pytest.mark.parametrize("keys", [5, 5000])
+def test_attention_has_the_bits_of_the_layer(keys: int) -> None:
+    """Also beyond one block of the sums, with a mask and a row that sees nothing."""
+    rng = np.random.default_rng(keys)
+    q, k, v = rng.normal(size=(3, 8)), rng.normal(size=(keys, 8)), rng.normal(size=(keys, 2))
+    mask = rng.uniform(size=(3, keys)) < 0.5
+    mask[1] = False
+    node = layers.scaled_dot_product_attention_ad(q, k, v, mask)
+    wanted, _ = layers.scaled_dot_product_attention(q, k, v, mask, None)
+    assert np.asarray(ad.evaluate(node)).tobytes() == np.asarray(wanted).tobytes()

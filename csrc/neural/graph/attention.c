@@ -12,6 +12,7 @@
 #include "neural/core/core.h"
 #include "neural/graph/graph.h"
 #include "neural/layers/check.h"
+#include "neural/layers/layers.h"
 #include "primitives/elementwise.h"
 #include "primitives/index.h"
 #include "primitives/matmul.h"
@@ -50,9 +51,11 @@ static void masked_chunk(void *task, int64_t chunk)
 {
     const weights_task *t = task;
     const int64_t n = t->mask->keys, end = (chunk + 1) * t->rows_per_chunk;
-    for (int64_t i = chunk * t->rows_per_chunk; i < end && i < t->rows; i++)
-        t->kernels->softmax->masked(t->scores + i * n,
-                                    t->mask->allowed + i % t->mask->queries * n, n, t->out + i * n);
+    for (int64_t i = chunk * t->rows_per_chunk; i < end && i < t->rows; i++) {
+        memcpy(t->out + i * n, t->scores + i * n, (size_t)n * sizeof(double));
+        hm_masked_softmax_row(t->kernels, t->out + i * n,
+                              t->mask->allowed + i % t->mask->queries * n, n);
+    }
 }
 
 static hm_status weights_run(const hm_run *run)

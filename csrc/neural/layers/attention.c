@@ -72,7 +72,7 @@ static void exponential_block(const void *job, int64_t first, int64_t n, hm_part
 
 static const hm_reduction exponentials = {exponential_block, hm_join_exp_sums};
 
-static void softmax_row(const hm_kernels *k, double *x, const uint8_t *allowed, int64_t n)
+void hm_masked_softmax_row(const hm_kernels *k, double *x, const uint8_t *allowed, int64_t n)
 {
     if (n <= HM_BLOCK) {
         if (allowed)
@@ -196,7 +196,7 @@ static void attend(attention *a, slot *s, int64_t unit)
         const uint8_t *allowed = a->mask ? a->mask + beside : NULL;
         if (a->kernels->attention->scores(x, end, a->scale, a->bias ? a->bias + beside : NULL,
                                           allowed))
-            softmax_row(a->kernels, x, allowed, end);
+            hm_masked_softmax_row(a->kernels, x, allowed, end);
         else
             spoil(a);
         memset(x + end, 0, (size_t)(a->keys - end) * sizeof *x);

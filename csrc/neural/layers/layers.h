@@ -7,6 +7,7 @@
 #define HM_LAYERS_H
 
 #include "neural/core/selector.h"
+#include "kernels/kernels.h"
 #include "neural/layers/record.h"
 #include "tensor/tensor.h"
 #include "tensor/view.h"
@@ -84,5 +85,11 @@ hm_status hm_transformer_feed_forward(hm_context *ctx, const hm_activation *acti
                                       const hm_tensor *input, const hm_tensor *first_weights,
                                       const hm_doubles *first_bias, const hm_tensor *second_weights,
                                       const hm_doubles *second_bias, hm_tensor **out);
+
+/*
+ * attention.c: the softmax of a row in place, n >= 1, in which only entries with allowed[i] != 0 take part
+ * (all where it is NULL); the others come out as +0, and all of them where none takes part.
+ */
+void hm_masked_softmax_row(const hm_kernels *k, double *x, const uint8_t *allowed, int64_t n);
 
 #endif
