@@ -80,20 +80,30 @@ HMATH_CALL hmath_autodiff_to_text(hmath_context *ctx, const hmath_value *node, h
  * exponent that is no integer and 0 under a negative one; all of them Overflow. Where maximum or minimum
  * meets a tie, each operand gets half of the cotangent. Comparisons give 1.0 and 0.0, with derivative 0.
  */
-HMATH_CALL hmath_autodiff_add(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_subtract(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_multiply(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_divide(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_power(hmath_context *ctx, const hmath_value *base, const hmath_value *exponent, hmath_value **out);
-HMATH_CALL hmath_autodiff_maximum(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_minimum(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_equal(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_less(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_autodiff_less_equal(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_add(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
+                              hmath_value **out);
+HMATH_CALL hmath_autodiff_subtract(hmath_context *ctx, const hmath_value *left,
+                                   const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_multiply(hmath_context *ctx, const hmath_value *left,
+                                   const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_divide(hmath_context *ctx, const hmath_value *left,
+                                 const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_power(hmath_context *ctx, const hmath_value *base,
+                                const hmath_value *exponent, hmath_value **out);
+HMATH_CALL hmath_autodiff_maximum(hmath_context *ctx, const hmath_value *left,
+                                  const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_minimum(hmath_context *ctx, const hmath_value *left,
+                                  const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_equal(hmath_context *ctx, const hmath_value *left,
+                                const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_less(hmath_context *ctx, const hmath_value *left,
+                               const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_autodiff_less_equal(hmath_context *ctx, const hmath_value *left,
+                                     const hmath_value *right, hmath_value **out);
 
 /** a where condition is not 0, else b. No derivative flows into the condition. */
-HMATH_CALL hmath_autodiff_select(hmath_context *ctx, const hmath_value *condition, const hmath_value *a,
-                                 const hmath_value *b, hmath_value **out);
+HMATH_CALL hmath_autodiff_select(hmath_context *ctx, const hmath_value *condition,
+                                 const hmath_value *a, const hmath_value *b, hmath_value **out);
 
 /*
  * Of one operand. At evaluation: log needs value > 0, log1p > -1, sqrt >= 0, reciprocal != 0
@@ -104,7 +114,8 @@ HMATH_CALL hmath_autodiff_absolute(hmath_context *ctx, const hmath_value *value,
 HMATH_CALL hmath_autodiff_sign(hmath_context *ctx, const hmath_value *value, hmath_value **out);
 HMATH_CALL hmath_autodiff_square(hmath_context *ctx, const hmath_value *value, hmath_value **out);
 HMATH_CALL hmath_autodiff_sqrt(hmath_context *ctx, const hmath_value *value, hmath_value **out);
-HMATH_CALL hmath_autodiff_reciprocal(hmath_context *ctx, const hmath_value *value, hmath_value **out);
+HMATH_CALL hmath_autodiff_reciprocal(hmath_context *ctx, const hmath_value *value,
+                                     hmath_value **out);
 HMATH_CALL hmath_autodiff_exp(hmath_context *ctx, const hmath_value *value, hmath_value **out);
 HMATH_CALL hmath_autodiff_expm1(hmath_context *ctx, const hmath_value *value, hmath_value **out);
 HMATH_CALL hmath_autodiff_log(hmath_context *ctx, const hmath_value *value, hmath_value **out);
@@ -129,8 +140,8 @@ HMATH_CALL hmath_autodiff_reshape(hmath_context *ctx, const hmath_value *value, 
                                   const int64_t *shape, hmath_value **out);
 
 /** Axis i of the result is axis axes[i]; NULL: reversed. IndexOutOfBounds, DomainError (twice the same). */
-HMATH_CALL hmath_autodiff_transpose(hmath_context *ctx, const hmath_value *value, const int64_t *axes,
-                                    hmath_value **out);
+HMATH_CALL hmath_autodiff_transpose(hmath_context *ctx, const hmath_value *value,
+                                    const int64_t *axes, hmath_value **out);
 
 /** Repeated to a larger shape. */
 HMATH_CALL hmath_autodiff_broadcast_to(hmath_context *ctx, const hmath_value *value, int32_t rank,
@@ -145,23 +156,23 @@ HMATH_CALL hmath_autodiff_element(hmath_context *ctx, const hmath_value *value, 
                                   hmath_value **out);
 
 /** Along an axis that all have. EmptyInput: n = 0. */
-HMATH_CALL hmath_autodiff_concatenate(hmath_context *ctx, const hmath_value *const *values, size_t n,
-                                      int64_t axis, hmath_value **out);
+HMATH_CALL hmath_autodiff_concatenate(hmath_context *ctx, const hmath_value *const *values,
+                                      size_t n, int64_t axis, hmath_value **out);
 
 /** n scalars, row-major, as a tensor of a shape with n elements. */
 HMATH_CALL hmath_autodiff_stack(hmath_context *ctx, const hmath_value *const *values, size_t n,
                                 int32_t rank, const int64_t *shape, hmath_value **out);
 
 /** n nodes of one shape side by side along a new axis. EmptyInput: n = 0. */
-HMATH_CALL hmath_autodiff_stack_along(hmath_context *ctx, const hmath_value *const *values, size_t n,
-                                      int64_t axis, hmath_value **out);
+HMATH_CALL hmath_autodiff_stack_along(hmath_context *ctx, const hmath_value *const *values,
+                                      size_t n, int64_t axis, hmath_value **out);
 
 /**
  * Along `axis`, the slices that `indices` name: whole numbers, checked at evaluation (IndexOutOfBounds,
  * DomainError). The axis gives way to the axes of `indices`. An embedding is a gather along axis 0.
  */
-HMATH_CALL hmath_autodiff_gather(hmath_context *ctx, const hmath_value *value, const hmath_value *indices,
-                                 int64_t axis, hmath_value **out);
+HMATH_CALL hmath_autodiff_gather(hmath_context *ctx, const hmath_value *value,
+                                 const hmath_value *indices, int64_t axis, hmath_value **out);
 
 /* ---------------------------------------------------------------- reductions and products */
 
@@ -182,8 +193,8 @@ HMATH_CALL hmath_autodiff_norm(hmath_context *ctx, const hmath_value *const *val
                                hmath_value **out);
 
 /** left @ right as in NumPy: matrices on the last two axes, leading axes broadcast. */
-HMATH_CALL hmath_autodiff_matmul(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
-                                 hmath_value **out);
+HMATH_CALL hmath_autodiff_matmul(hmath_context *ctx, const hmath_value *left,
+                                 const hmath_value *right, hmath_value **out);
 
 /* ---------------------------------------------------------------- layers */
 
@@ -194,34 +205,42 @@ HMATH_CALL hmath_autodiff_matmul(hmath_context *ctx, const hmath_value *left, co
  */
 
 /** Along an axis. First-order. @return HMATH_CHECKED also: IndexOutOfBounds, EmptyInput */
-HMATH_CALL hmath_autodiff_softmax(hmath_context *ctx, const hmath_value *value, int64_t axis, hmath_value **out);
-HMATH_CALL hmath_autodiff_log_softmax(hmath_context *ctx, const hmath_value *value, int64_t axis, hmath_value **out);
-HMATH_CALL hmath_autodiff_sparsemax(hmath_context *ctx, const hmath_value *value, int64_t axis, hmath_value **out);
+HMATH_CALL hmath_autodiff_softmax(hmath_context *ctx, const hmath_value *value, int64_t axis,
+                                  hmath_value **out);
+HMATH_CALL hmath_autodiff_log_softmax(hmath_context *ctx, const hmath_value *value, int64_t axis,
+                                      hmath_value **out);
+HMATH_CALL hmath_autodiff_sparsemax(hmath_context *ctx, const hmath_value *value, int64_t axis,
+                                    hmath_value **out);
 
 /** layers.transposed_convolution. The bias is a vector, or a list of scalars. */
-HMATH_CALL hmath_autodiff_transposed_convolution(hmath_context *ctx, const hmath_value *output_padding,
-                                                 const hmath_value *options, const hmath_value *input,
-                                                 const hmath_value *weights, const hmath_value *bias,
-                                                 hmath_value **out);
+HMATH_CALL hmath_autodiff_transposed_convolution(hmath_context *ctx,
+                                                 const hmath_value *output_padding,
+                                                 const hmath_value *options,
+                                                 const hmath_value *input,
+                                                 const hmath_value *weights,
+                                                 const hmath_value *bias, hmath_value **out);
 
 /** layers.pooling. Of equal maxima in a window the first one gets the cotangent. */
-HMATH_CALL hmath_autodiff_pooling(hmath_context *ctx, const hmath_value *mode, const hmath_value *kernel,
-                                  const hmath_value *stride, const hmath_value *padding,
-                                  const hmath_value *input, hmath_value **out);
+HMATH_CALL hmath_autodiff_pooling(hmath_context *ctx, const hmath_value *mode,
+                                  const hmath_value *kernel, const hmath_value *stride,
+                                  const hmath_value *padding, const hmath_value *input,
+                                  hmath_value **out);
 
 /** layers.group_norm and layers.instance_norm. */
-HMATH_CALL hmath_autodiff_group_norm(hmath_context *ctx, const hmath_value *groups, const hmath_value *epsilon,
-                                     const hmath_value *input, hmath_value **out);
-HMATH_CALL hmath_autodiff_instance_norm(hmath_context *ctx, const hmath_value *epsilon, const hmath_value *input,
-                                        hmath_value **out);
+HMATH_CALL hmath_autodiff_group_norm(hmath_context *ctx, const hmath_value *groups,
+                                     const hmath_value *epsilon, const hmath_value *input,
+                                     hmath_value **out);
+HMATH_CALL hmath_autodiff_instance_norm(hmath_context *ctx, const hmath_value *epsilon,
+                                        const hmath_value *input, hmath_value **out);
 
 /**
  * Batch normalisation in its training form: input [N, C, spatial...] by the batch's own mean and
  * population variance per channel, times gamma, plus beta. These statistics are nodes of length C too,
  * for running averages.
  */
-HMATH_CALL hmath_autodiff_batch_norm(hmath_context *ctx, const hmath_value *epsilon, const hmath_value *gamma,
-                                     const hmath_value *beta, const hmath_value *input, hmath_value **out,
+HMATH_CALL hmath_autodiff_batch_norm(hmath_context *ctx, const hmath_value *epsilon,
+                                     const hmath_value *gamma, const hmath_value *beta,
+                                     const hmath_value *input, hmath_value **out,
                                      hmath_value **mean, hmath_value **variance);
 
 /**
@@ -245,7 +264,8 @@ HMATH_CALL hmath_autodiff_multihead_attention(hmath_context *ctx, const hmath_va
  *         derivative, named in the message)
  */
 HMATH_CALL hmath_autodiff_gradient(hmath_context *ctx, const hmath_value *output,
-                                   const hmath_value *const *wrt, size_t m, hmath_value **gradients);
+                                   const hmath_value *const *wrt, size_t m,
+                                   hmath_value **gradients);
 
 /**
  * Reverse mode from outputs of any shape: the sum of their Jacobians, transposed, applied to `seeds`,
@@ -253,12 +273,14 @@ HMATH_CALL hmath_autodiff_gradient(hmath_context *ctx, const hmath_value *output
  */
 HMATH_CALL hmath_autodiff_pull_back(hmath_context *ctx, const hmath_value *const *outputs,
                                     const hmath_value *const *seeds, size_t n,
-                                    const hmath_value *const *wrt, size_t m, hmath_value **cotangents);
+                                    const hmath_value *const *wrt, size_t m,
+                                    hmath_value **cotangents);
 
 /** Forward mode: the output's Jacobians applied to tangents, each shaped like its node in `wrt`, summed. */
 HMATH_CALL hmath_autodiff_push_forward(hmath_context *ctx, const hmath_value *output,
-                                       const hmath_value *const *wrt, const hmath_value *const *tangents,
-                                       size_t m, hmath_value **tangent);
+                                       const hmath_value *const *wrt,
+                                       const hmath_value *const *tangents, size_t m,
+                                       hmath_value **tangent);
 
 /* ---------------------------------------------------------------- programs */
 
@@ -276,7 +298,8 @@ HMATH_CALL hmath_autodiff_compile(hmath_context *ctx, const hmath_value *const *
  */
 HMATH_CALL hmath_autodiff_compile_gradient(hmath_context *ctx, const hmath_value *output,
                                            const hmath_value *const *inputs, size_t m,
-                                           const hmath_value *const *wrt, size_t k, hmath_value **out);
+                                           const hmath_value *const *wrt, size_t k,
+                                           hmath_value **out);
 
 /** How many inputs and outputs; -1 where v is no program. */
 HMATH_API int64_t hmath_program_inputs(const hmath_value *v);
@@ -287,8 +310,8 @@ HMATH_API int64_t hmath_program_outputs(const hmath_value *v);
  * steps run several nodes at once, bytes that a run needs besides its results.
  * @return HMATH_BAD_ARGUMENT: v is no program, or a pointer is NULL
  */
-HMATH_CALL hmath_program_describe(const hmath_value *v, int64_t *nodes, int64_t *steps, int64_t *groups,
-                                  int64_t *workspace);
+HMATH_CALL hmath_program_describe(const hmath_value *v, int64_t *nodes, int64_t *steps,
+                                  int64_t *groups, int64_t *workspace);
 
 /**
  * Run it. inputs[i] is a Double for a scalar variable, a Tensor Double of the variable's shape for any
@@ -298,7 +321,8 @@ HMATH_CALL hmath_program_describe(const hmath_value *v, int64_t *nodes, int64_t 
  *         HMATH_CALLBACK: a callback failed
  */
 HMATH_CALL hmath_program_run(hmath_context *ctx, const hmath_value *program,
-                             const hmath_value *const *inputs, size_t m, hmath_value **outputs, size_t n);
+                             const hmath_value *const *inputs, size_t m, hmath_value **outputs,
+                             size_t n);
 
 /* ---------------------------------------------------------------- evaluation at once */
 
@@ -309,20 +333,22 @@ HMATH_CALL hmath_program_run(hmath_context *ctx, const hmath_value *program,
 
 /** The values of n nodes. */
 HMATH_CALL hmath_autodiff_evaluate(hmath_context *ctx, const hmath_value *const *outputs, size_t n,
-                                   const hmath_value *const *variables, const hmath_value *const *values,
-                                   size_t m, hmath_value **results);
+                                   const hmath_value *const *variables,
+                                   const hmath_value *const *values, size_t m,
+                                   hmath_value **results);
 
 /** The value of a one-element node and its gradient with respect to k nodes. */
 HMATH_CALL hmath_autodiff_value_and_gradient(hmath_context *ctx, const hmath_value *output,
                                              const hmath_value *const *variables,
                                              const hmath_value *const *values, size_t m,
-                                             const hmath_value *const *wrt, size_t k, hmath_value **value,
-                                             hmath_value **gradients);
+                                             const hmath_value *const *wrt, size_t k,
+                                             hmath_value **value, hmath_value **gradients);
 
 /** The Jacobian of a node with respect to another: shape (output's axes..., wrt's axes...). */
 HMATH_CALL hmath_autodiff_jacobian(hmath_context *ctx, const hmath_value *output,
-                                   const hmath_value *const *variables, const hmath_value *const *values,
-                                   size_t m, const hmath_value *wrt, hmath_value **out);
+                                   const hmath_value *const *variables,
+                                   const hmath_value *const *values, size_t m,
+                                   const hmath_value *wrt, hmath_value **out);
 
 /** The value of a node, and its tangent where variables[i] moves along tangents[i] (NULL: not at all). */
 HMATH_CALL hmath_autodiff_jvp(hmath_context *ctx, const hmath_value *output,
@@ -345,7 +371,8 @@ typedef hmath_status (*hmath_custom_forward)(hmath_context *ctx, void *user,
 /** Its derivative: from the inputs and the adjoint, a Tuple of one cotangent per input, shaped like it. */
 typedef hmath_status (*hmath_custom_reverse)(hmath_context *ctx, void *user,
                                              const hmath_value *const *inputs, size_t n,
-                                             const hmath_value *adjoint, hmath_value **cotangents_tuple);
+                                             const hmath_value *adjoint,
+                                             hmath_value **cotangents_tuple);
 
 /**
  * A node of n inputs whose value and derivative are callbacks. First-order. destroy(user) is called once,
@@ -367,13 +394,20 @@ HMATH_CALL hmath_autodiff_custom(hmath_context *ctx, const hmath_value *const *i
  */
 HMATH_CALL hmath_dual_create(hmath_context *ctx, double value, double tangent, hmath_value **out);
 HMATH_CALL hmath_dual_get(const hmath_value *v, double *value, double *tangent);
-HMATH_CALL hmath_dual_add(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_dual_subtract(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_dual_multiply(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_dual_divide(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_dual_power(hmath_context *ctx, const hmath_value *base, const hmath_value *exponent, hmath_value **out);
-HMATH_CALL hmath_dual_maximum(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
-HMATH_CALL hmath_dual_minimum(hmath_context *ctx, const hmath_value *left, const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_dual_add(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
+                          hmath_value **out);
+HMATH_CALL hmath_dual_subtract(hmath_context *ctx, const hmath_value *left,
+                               const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_dual_multiply(hmath_context *ctx, const hmath_value *left,
+                               const hmath_value *right, hmath_value **out);
+HMATH_CALL hmath_dual_divide(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
+                             hmath_value **out);
+HMATH_CALL hmath_dual_power(hmath_context *ctx, const hmath_value *base,
+                            const hmath_value *exponent, hmath_value **out);
+HMATH_CALL hmath_dual_maximum(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
+                              hmath_value **out);
+HMATH_CALL hmath_dual_minimum(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
+                              hmath_value **out);
 HMATH_CALL hmath_dual_negate(hmath_context *ctx, const hmath_value *value, hmath_value **out);
 HMATH_CALL hmath_dual_absolute(hmath_context *ctx, const hmath_value *value, hmath_value **out);
 HMATH_CALL hmath_dual_sqrt(hmath_context *ctx, const hmath_value *value, hmath_value **out);

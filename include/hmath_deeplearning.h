@@ -589,10 +589,12 @@ HMATH_CALL hmath_neural_layers_depthwise_convolution(hmath_context *ctx, const h
  * @param weights         Tensor [Cin, Cout/groups, kernel...]
  * MathErrors: as for convolution; DomainError where output_padding >= stride
  */
-HMATH_CALL hmath_neural_layers_transposed_convolution(
-    hmath_context *ctx, const hmath_value *output_padding, const hmath_value *options,
-    const hmath_value *input, const hmath_value *weights, const hmath_value *bias,
-    hmath_value **out);
+HMATH_CALL hmath_neural_layers_transposed_convolution(hmath_context *ctx,
+                                                      const hmath_value *output_padding,
+                                                      const hmath_value *options,
+                                                      const hmath_value *input,
+                                                      const hmath_value *weights,
+                                                      const hmath_value *bias, hmath_value **out);
 
 /* ---- pooling: input [N, C, spatial...] of rank 3 to 5 ---- */
 
@@ -789,7 +791,8 @@ HMATH_CALL hmath_neural_precision_quantized_values(hmath_context *ctx, const hma
                                                    hmath_value **out);
 
 /** The scales as [Double]: one for each slice along the axis, or one for all. */
-HMATH_CALL hmath_neural_precision_quantization_scales(hmath_context *ctx, const hmath_value *quantized,
+HMATH_CALL hmath_neural_precision_quantization_scales(hmath_context *ctx,
+                                                      const hmath_value *quantized,
                                                       hmath_value **out);
 
 /** The zero points as [Int], like the scales. */
@@ -833,12 +836,14 @@ HMATH_CALL hmath_neural_precision_reduced_gemm(hmath_context *ctx, const hmath_v
 /** A LossScaler as it is given; the operations that use it check it. Double, Int, Int. */
 HMATH_CALL hmath_neural_precision_loss_scaler_create(hmath_context *ctx, const hmath_value *scale,
                                                      const hmath_value *growth_interval,
-                                                     const hmath_value *finite_steps, hmath_value **out);
+                                                     const hmath_value *finite_steps,
+                                                     hmath_value **out);
 
 /** The fields of a LossScaler: Double, Int, Int. */
 HMATH_CALL hmath_neural_precision_loss_scale(hmath_context *ctx, const hmath_value *state,
                                              hmath_value **out);
-HMATH_CALL hmath_neural_precision_scale_growth_interval(hmath_context *ctx, const hmath_value *state,
+HMATH_CALL hmath_neural_precision_scale_growth_interval(hmath_context *ctx,
+                                                        const hmath_value *state,
                                                         hmath_value **out);
 HMATH_CALL hmath_neural_precision_finite_steps(hmath_context *ctx, const hmath_value *state,
                                                hmath_value **out);
@@ -869,7 +874,8 @@ HMATH_CALL hmath_neural_precision_scale_loss(hmath_context *ctx, const hmath_val
  * @return HMATH_CHECKED: NonFinite, DomainError (state.scale), DimensionMismatch (a tensor of other rank)
  */
 HMATH_CALL hmath_neural_precision_unscale_gradients(hmath_context *ctx, const hmath_value *state,
-                                                    const hmath_value *gradients, hmath_value **out);
+                                                    const hmath_value *gradients,
+                                                    hmath_value **out);
 
 /**
  * The LossScaler after one step (Micikevicius et al., "Mixed Precision Training", ICLR 2018). After an
@@ -913,14 +919,14 @@ enum { HMATH_QUANTIZATION_SYMMETRIC = 1, HMATH_QUANTIZATION_ASYMMETRIC = 2 };
  * @return HMATH_CHECKED: DomainError (scheme, shape), IndexOutOfBounds (axis), DimensionMismatch (shape: rank
  *         over 8), EmptyInput (values), NonFinite, DomainError (scales), DomainError (zero_points)
  */
-HMATH_CALL hmath_quantized_tensor_create(hmath_context *ctx, int32_t scheme, int64_t axis, int32_t rank,
-                                         const int64_t *shape, const int8_t *values,
+HMATH_CALL hmath_quantized_tensor_create(hmath_context *ctx, int32_t scheme, int64_t axis,
+                                         int32_t rank, const int64_t *shape, const int8_t *values,
                                          const double *scales, const int64_t *zero_points,
                                          hmath_value **out);
 
 /** Scheme, axis (-1: none), rank and shape (borrowed) of a QuantizedTensor; each pointer may be NULL. */
-HMATH_CALL hmath_quantized_tensor_get(const hmath_value *v, int32_t *scheme, int64_t *axis, int32_t *rank,
-                                      const int64_t **shape);
+HMATH_CALL hmath_quantized_tensor_get(const hmath_value *v, int32_t *scheme, int64_t *axis,
+                                      int32_t *rank, const int64_t **shape);
 
 /* ---------------------------------------------------------------- end of Precision */
 
@@ -1079,9 +1085,12 @@ HMATH_CALL hmath_neural_core_activation_expr(hmath_context *ctx, const hmath_val
                                              const hmath_value *value, hmath_value **out);
 
 /** [ADExpr] -> [ADExpr]; of an ADTensor along its last axis. First-order. EmptyInput. */
-HMATH_CALL hmath_neural_core_softmax_expr(hmath_context *ctx, const hmath_value *values, hmath_value **out);
-HMATH_CALL hmath_neural_core_log_softmax_expr(hmath_context *ctx, const hmath_value *values, hmath_value **out);
-HMATH_CALL hmath_neural_core_sparsemax_expr(hmath_context *ctx, const hmath_value *values, hmath_value **out);
+HMATH_CALL hmath_neural_core_softmax_expr(hmath_context *ctx, const hmath_value *values,
+                                          hmath_value **out);
+HMATH_CALL hmath_neural_core_log_softmax_expr(hmath_context *ctx, const hmath_value *values,
+                                              hmath_value **out);
+HMATH_CALL hmath_neural_core_sparsemax_expr(hmath_context *ctx, const hmath_value *values,
+                                            hmath_value **out);
 
 /**
  * The loss of a target and a prediction of the same shape, as an ADExpr. The target is [Double] or a Tensor, or
@@ -1118,9 +1127,9 @@ HMATH_CALL hmath_neural_layers_rms_norm_ad(hmath_context *ctx, const hmath_value
  * Query [N, D], key [M, D], value [M, F] -> [N, F] (or all with the same leading axes); mask [[Bool]] or NULL.
  * A fully masked row is zero and passes back exact zeros. First-order.
  */
-HMATH_CALL hmath_neural_layers_scaled_dot_product_attention_ad(hmath_context *ctx, const hmath_value *query,
-                                                               const hmath_value *key, const hmath_value *value,
-                                                               const hmath_value *mask, hmath_value **out);
+HMATH_CALL hmath_neural_layers_scaled_dot_product_attention_ad(
+    hmath_context *ctx, const hmath_value *query, const hmath_value *key, const hmath_value *value,
+    const hmath_value *mask, hmath_value **out);
 
 #if defined(__cplusplus) && !defined(HMATH_CDEF)
 }

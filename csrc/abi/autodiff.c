@@ -132,17 +132,17 @@ static hm_status binary(hm_context *ctx, const char *operation, make_binary *mak
 static const char *const left_right[] = {"left", "right"};
 static const char *const base_exponent[] = {"base", "exponent"};
 
-#define HM_AD_UNARY(name)                                                                          \
-    hmath_status hmath_autodiff_##name(hmath_context *ctx, const hmath_value *value,               \
-                                       hmath_value **out)                                          \
-    {                                                                                              \
-        return unary(ctx, "autodiff." #name, hm_ad_##name, value, out);                            \
+#define HM_AD_UNARY(name) \
+    hmath_status hmath_autodiff_##name(hmath_context *ctx, const hmath_value *value, \
+                                       hmath_value **out) \
+    { \
+        return unary(ctx, "autodiff." #name, hm_ad_##name, value, out); \
     }
-#define HM_AD_BINARY(name, names)                                                                  \
-    hmath_status hmath_autodiff_##name(hmath_context *ctx, const hmath_value *left,                \
-                                       const hmath_value *right, hmath_value **out)                \
-    {                                                                                              \
-        return binary(ctx, "autodiff." #name, hm_ad_##name, names, left, right, out);              \
+#define HM_AD_BINARY(name, names) \
+    hmath_status hmath_autodiff_##name(hmath_context *ctx, const hmath_value *left, \
+                                       const hmath_value *right, hmath_value **out) \
+    { \
+        return binary(ctx, "autodiff." #name, hm_ad_##name, names, left, right, out); \
     }
 #include "abi/autodiff.def"
 #undef HM_AD_UNARY
@@ -165,8 +165,7 @@ hmath_status hmath_autodiff_select(hmath_context *ctx, const hmath_value *condit
 /* For a maker that needs a node and a shape. */
 static hm_status shaped(hm_context *ctx, const char *operation,
                         hm_node *(*make)(hm_graph *, hm_node *, const hm_shape *),
-                        const hm_value *value, int32_t rank, const int64_t *extents,
-                        hm_value **out)
+                        const hm_value *value, int32_t rank, const int64_t *extents, hm_value **out)
 {
     hm_graph g;
     hm_shape shape;

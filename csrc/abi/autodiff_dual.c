@@ -72,16 +72,17 @@ static hm_status binary(hm_context *ctx, const char *operation, int kernel,
 static const char *const left_right[] = {"left", "right"};
 static const char *const base_exponent[] = {"base", "exponent"};
 
-#define HM_DUAL_UNARY(name)                                                                        \
-    hmath_status hmath_dual_##name(hmath_context *ctx, const hmath_value *value, hmath_value **out) \
-    {                                                                                              \
-        return unary(ctx, "autodiff." #name, HM_UNARY_##name, value, out);                         \
+#define HM_DUAL_UNARY(name) \
+    hmath_status hmath_dual_##name(hmath_context *ctx, const hmath_value *value, \
+                                   hmath_value **out) \
+    { \
+        return unary(ctx, "autodiff." #name, HM_UNARY_##name, value, out); \
     }
-#define HM_DUAL_BINARY(name, kernel, names)                                                        \
-    hmath_status hmath_dual_##name(hmath_context *ctx, const hmath_value *left,                    \
-                                   const hmath_value *right, hmath_value **out)                    \
-    {                                                                                              \
-        return binary(ctx, "autodiff." #name, HM_BINARY_##kernel, names, left, right, out);        \
+#define HM_DUAL_BINARY(name, kernel, names) \
+    hmath_status hmath_dual_##name(hmath_context *ctx, const hmath_value *left, \
+                                   const hmath_value *right, hmath_value **out) \
+    { \
+        return binary(ctx, "autodiff." #name, HM_BINARY_##kernel, names, left, right, out); \
     }
 HM_DUAL_UNARY(negate)
 HM_DUAL_UNARY(absolute)

@@ -3,15 +3,9 @@
 #include "autodiff/leaf.h"
 #include "hmath_autodiff.h"
 
-static hmath_ad *as_handle(const hm_value *v)
-{
-    return (hmath_ad *)(uintptr_t)v;
-}
+static hmath_ad *as_handle(const hm_value *v) { return (hmath_ad *)(uintptr_t)v; }
 
-static hm_value *as_value(hmath_ad *handle)
-{
-    return (hm_value *)handle;
-}
+static hm_value *as_value(hmath_ad *handle) { return (hm_value *)handle; }
 
 /* Both ways: one more reference to the same node under the other name. */
 hmath_status hmath_ad_value_import(hmath_context *ctx, hmath_ad *handle, hmath_value **out)
@@ -37,15 +31,9 @@ hmath_status hmath_ad_value_export(hmath_context *ctx, const hmath_value *value,
     return st;
 }
 
-hmath_ad *hmath_ad_retain(hmath_ad *handle)
-{
-    return as_handle(hm_retain(handle));
-}
+hmath_ad *hmath_ad_retain(hmath_ad *handle) { return as_handle(hm_retain(handle)); }
 
-void hmath_ad_release(hmath_ad *handle)
-{
-    hm_release(handle);
-}
+void hmath_ad_release(hmath_ad *handle) { hm_release(handle); }
 
 hmath_status hmath_ad_variable(hmath_context *ctx, const char *name, hmath_ad **out)
 {

@@ -177,16 +177,16 @@ static hm_status along(hm_context *ctx, const char *operation, make_along *make,
     return hm_graph_leave(&g, result, out);
 }
 
-#define HM_AD_ALONG(name)                                                                          \
-    hmath_status hmath_neural_core_##name##_expr(hmath_context *ctx, const hmath_value *values,    \
-                                                 hmath_value **out)                                \
-    {                                                                                              \
-        return along_last(ctx, "core." #name "_expr", hm_ad_##name, values, out);                  \
-    }                                                                                              \
+#define HM_AD_ALONG(name) \
+    hmath_status hmath_neural_core_##name##_expr(hmath_context *ctx, const hmath_value *values, \
+                                                 hmath_value **out) \
+    { \
+        return along_last(ctx, "core." #name "_expr", hm_ad_##name, values, out); \
+    } \
     hmath_status hmath_autodiff_##name(hmath_context *ctx, const hmath_value *value, int64_t axis, \
-                                       hmath_value **out)                                          \
-    {                                                                                              \
-        return along(ctx, "autodiff." #name, hm_ad_##name, value, axis, out);                      \
+                                       hmath_value **out) \
+    { \
+        return along(ctx, "autodiff." #name, hm_ad_##name, value, axis, out); \
     }
 HM_AD_ALONG(softmax)
 HM_AD_ALONG(log_softmax)
@@ -249,8 +249,8 @@ hmath_status hmath_neural_layers_dense_ad(hmath_context *ctx, const hmath_value 
 
 hmath_status hmath_neural_layers_convolution_ad(hmath_context *ctx, const hmath_value *options,
                                                 const hmath_value *input,
-                                                const hmath_value *weights,
-                                                const hmath_value *bias, hmath_value **out)
+                                                const hmath_value *weights, const hmath_value *bias,
+                                                hmath_value **out)
 {
     hm_graph g;
     hm_node *result = NULL;
@@ -302,8 +302,8 @@ hmath_status hmath_autodiff_pooling(hmath_context *ctx, const hmath_value *mode,
     if (how && read(&g, hm_arg_ints(ctx, "kernel", kernel, &kernels)) &&
         read(&g, hm_arg_ints(ctx, "stride", stride, &strides)) &&
         read(&g, hm_arg_ints(ctx, "padding", padding, &paddings)))
-        result = hm_ad_pooling(&g, how, &kernels, &strides, &paddings,
-                               hm_arg_node(&g, "input", input));
+        result =
+            hm_ad_pooling(&g, how, &kernels, &strides, &paddings, hm_arg_node(&g, "input", input));
     return hm_graph_leave(&g, result, out);
 }
 
@@ -330,8 +330,8 @@ static hm_status normalised(hm_context *ctx, const char *operation, make_norm *m
 }
 
 hmath_status hmath_neural_layers_layer_norm_ad(hmath_context *ctx, const hmath_value *axes,
-                                               const hmath_value *epsilon,
-                                               const hmath_value *input, hmath_value **out)
+                                               const hmath_value *epsilon, const hmath_value *input,
+                                               hmath_value **out)
 {
     return normalised(ctx, "layers.layer_norm_ad", hm_ad_layer_norm, "axes", axes, epsilon, input,
                       out);

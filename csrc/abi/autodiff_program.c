@@ -323,8 +323,9 @@ hmath_status hmath_program_run(hmath_context *ctx, const hmath_value *program,
 /* ------------------------------------------------- evaluation at once */
 
 /* Compile `n` nodes of an open graph over the given variables, and run that. */
-static hm_status evaluate(hm_graph *g, hm_node *const *outputs, int64_t n, hm_node *const *variables,
-                          int64_t m, bool spare, const hm_value *const *values, hm_value **results)
+static hm_status evaluate(hm_graph *g, hm_node *const *outputs, int64_t n,
+                          hm_node *const *variables, int64_t m, bool spare,
+                          const hm_value *const *values, hm_value **results)
 {
     hm_program *program = NULL;
     if (g->status != HMATH_OK)
@@ -491,8 +492,8 @@ hmath_status hmath_autodiff_jacobian(hmath_context *ctx, const hmath_value *outp
         zeros_for_nothing(&g, &with, 1, &pulled);
         st = append_node(&g, &at, m, seed);
     }
-    if (st == HMATH_OK && (st = hm_program_create(ctx, &pulled, 1, at, (int64_t)m + 1, true,
-                                                  &program)) == HMATH_OK &&
+    if (st == HMATH_OK &&
+        (st = hm_program_create(ctx, &pulled, 1, at, (int64_t)m + 1, true, &program)) == HMATH_OK &&
         (st = hm_tensor_create(ctx, &shape, &jacobian)) == HMATH_OK &&
         (st = jacobian_rows(ctx, program, &seed_shape, values, (int64_t)m, with, jacobian)) ==
             HMATH_OK) {
@@ -507,8 +508,8 @@ hmath_status hmath_autodiff_jacobian(hmath_context *ctx, const hmath_value *outp
 }
 
 /* The variables that move, and constants for how. */
-static int64_t read_tangents(hm_graph *g, const hm_value *const *tangents, hm_node *const *variables,
-                             size_t m, hm_node **moving, hm_node **along)
+static int64_t read_tangents(hm_graph *g, const hm_value *const *tangents,
+                             hm_node *const *variables, size_t m, hm_node **moving, hm_node **along)
 {
     int64_t k = 0;
     for (size_t i = 0; i < m && g->status == HMATH_OK; i++) {

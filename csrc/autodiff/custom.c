@@ -39,10 +39,7 @@ typedef struct custom {
     holder *holder;
 } custom;
 
-static void custom_retain(void *attributes)
-{
-    hm_retain(((custom *)attributes)->holder);
-}
+static void custom_retain(void *attributes) { hm_retain(((custom *)attributes)->holder); }
 
 static void custom_dispose(void *attributes, hm_released *released)
 {
@@ -131,9 +128,8 @@ static hm_status custom_run(const hm_run *run)
     const hm_callbacks *c = &a->holder->callbacks;
     hm_value **values = NULL, *result = NULL;
     hm_status st = inputs_to_values(run, &values);
-    if (st == HMATH_OK &&
-        (st = c->forward(run->ctx, c->user, (const hm_value *const *)values,
-                         (size_t)run->node->count, &result)) != HMATH_OK)
+    if (st == HMATH_OK && (st = c->forward(run->ctx, c->user, (const hm_value *const *)values,
+                                           (size_t)run->node->count, &result)) != HMATH_OK)
         st = callback_failed(run->ctx, "forward", st);
     if (st == HMATH_OK)
         st = from_value(run->ctx, "forward", result, &a->shape, run->output);
@@ -214,9 +210,8 @@ static hm_status custom_reverse_run(const hm_run *run)
     const int32_t count = run->node->count - 1;
     hm_value **values = NULL, *result = NULL;
     hm_status st = inputs_to_values(run, &values);
-    if (st == HMATH_OK &&
-        (st = c->reverse(run->ctx, c->user, (const hm_value *const *)values, (size_t)count,
-                         values[count], &result)) != HMATH_OK)
+    if (st == HMATH_OK && (st = c->reverse(run->ctx, c->user, (const hm_value *const *)values,
+                                           (size_t)count, values[count], &result)) != HMATH_OK)
         st = callback_failed(run->ctx, "reverse", st);
     if (st == HMATH_OK)
         st = read_cotangents(run, result);

@@ -12,7 +12,6 @@ typedef struct hm_callbacks {
     void (*destroy)(void *); /* NULL: nothing to do */
 } hm_callbacks;
 
-
 /* destroy(user) is called when the node is gone; not on failure. */
 hm_node *hm_ad_custom(hm_graph *g, hm_node *const *inputs, int32_t count, const hm_shape *shape,
                       const hm_callbacks *callbacks);

@@ -253,8 +253,8 @@ void hm_ad_gradient(hm_graph *g, hm_node *output, hm_node *const *wrt, int64_t m
     if (output->size != 1) {
         char text[HM_TEXT];
         hm_shape_text(&shape, text, sizeof text);
-        hm_graph_fail(g, hm_fail_shape(g->ctx, "output", "one element (sum it, or take a Jacobian)",
-                                       text));
+        hm_graph_fail(
+            g, hm_fail_shape(g->ctx, "output", "one element (sum it, or take a Jacobian)", text));
         return;
     }
     hm_node *seed = hm_ad_full(g, 1.0, &shape);

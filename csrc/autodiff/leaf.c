@@ -21,9 +21,8 @@ static hm_status variable_shape(hm_context *ctx, hm_node *const *inputs, int32_t
     return HMATH_OK;
 }
 
-const hm_op hm_op_variable = {.name = "autodiff.variable",
-                              .flags = HM_OP_UNIQUE,
-                              .shape = variable_shape};
+const hm_op hm_op_variable = {
+    .name = "autodiff.variable", .flags = HM_OP_UNIQUE, .shape = variable_shape};
 
 hm_node *hm_ad_variable(hm_graph *g, const char *name, const hm_shape *shape)
 {
@@ -57,10 +56,7 @@ static hm_status constant_shape(hm_context *ctx, hm_node *const *inputs, int32_t
                      : hm_check_scalar_finite(ctx, "value", c->number);
 }
 
-static void constant_retain(void *attributes)
-{
-    hm_retain(((constant *)attributes)->tensor);
-}
+static void constant_retain(void *attributes) { hm_retain(((constant *)attributes)->tensor); }
 
 static void constant_dispose(void *attributes, hm_released *released)
 {

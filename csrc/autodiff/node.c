@@ -25,10 +25,7 @@ const int64_t *hm_node_extents(const hm_node *node)
     return (const int64_t *)(const void *)(node->inputs + node->count);
 }
 
-const void *hm_node_attributes(const hm_node *node)
-{
-    return hm_node_extents(node) + node->rank;
-}
+const void *hm_node_attributes(const hm_node *node) { return hm_node_extents(node) + node->rank; }
 
 hm_shape hm_node_shape(const hm_node *node)
 {
@@ -86,8 +83,8 @@ hm_status hm_node_create(hm_context *ctx, const hm_op *op, const void *attribute
     hm_status st = op->shape(ctx, inputs, count, attributes, &shape);
     int64_t size = 0;
     size_t bytes = 0;
-    if (st == HMATH_OK && (!hm_shape_size(&shape, &size) ||
-                           !node_bytes(count, shape.rank, attribute_size, &bytes)))
+    if (st == HMATH_OK &&
+        (!hm_shape_size(&shape, &size) || !node_bytes(count, shape.rank, attribute_size, &bytes)))
         st = hm_fail_memory(ctx);
     hm_node *node = NULL;
     if (st == HMATH_OK)
@@ -131,7 +128,8 @@ hm_status hm_graph_close(hm_graph *g, hm_node *const *results, int64_t n, hm_nod
 {
     for (int64_t i = 0; g->status == HMATH_OK && i < n; i++)
         out[i] = hm_retain(results[i]);
-    for (int64_t i = g->count; i-- > 0;) /* youngest first, so that few are left for each worklist */
+    for (int64_t i = g->count;
+         i-- > 0;) /* youngest first, so that few are left for each worklist */
         hm_release(g->made[i]);
     if (g->made != g->room)
         hm_free(g->made);

@@ -15,7 +15,7 @@ struct hm_node {
     hm_value base;
     const hm_op *op;
     uint64_t serial;
-    int64_t size; /* elements of the result */
+    int64_t size;  /* elements of the result */
     int32_t count; /* inputs */
     int32_t rank;
     uint64_t attribute_size;
@@ -40,10 +40,7 @@ hm_shape hm_shape_as_attribute(const hm_shape *shape);
 /* v as a node of either kind, or NULL. */
 hm_node *hm_node_from_value(const hm_value *v);
 
-static inline bool hm_node_is_scalar(const hm_node *node)
-{
-    return node->rank == 0;
-}
+static inline bool hm_node_is_scalar(const hm_node *node) { return node->rank == 0; }
 
 /*
  * A graph under construction: it owns every node that is made with it until it is closed, and remembers

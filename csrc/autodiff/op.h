@@ -24,11 +24,12 @@ typedef struct hm_graph hm_graph;
 enum { HM_VARIADIC = -1, HM_MAX_MAP_ARITY = 4 };
 
 enum {
-    HM_OP_VIEW = 1,         /* the result is its only input's numbers under another shape */
-    HM_OP_UNIQUE = 2,       /* two nodes are never the same: variables, callbacks */
-    HM_OP_LINEAR = 4,       /* in all inputs together: the tangent is the op itself on tangents */
-    HM_OP_REPEATS = 16,     /* the map takes single numbers for whole tiles */
-    HM_OP_MULTILINEAR = 8   /* in each input: the tangent is a sum with one input exchanged at a time */
+    HM_OP_VIEW = 1,     /* the result is its only input's numbers under another shape */
+    HM_OP_UNIQUE = 2,   /* two nodes are never the same: variables, callbacks */
+    HM_OP_LINEAR = 4,   /* in all inputs together: the tangent is the op itself on tangents */
+    HM_OP_REPEATS = 16, /* the map takes single numbers for whole tiles */
+    HM_OP_MULTILINEAR =
+        8 /* in each input: the tangent is a sum with one input exchanged at a time */
 };
 
 /*
@@ -60,11 +61,11 @@ struct hm_op {
     const char *const *arguments; /* what failures call the inputs; NULL: "values" */
     int32_t arity;                /* number of inputs, or HM_VARIADIC */
     uint32_t flags;
-    uint32_t scalar_code;         /* HM_SCALAR_...; elementwise ops only */
+    uint32_t scalar_code; /* HM_SCALAR_...; elementwise ops only */
 
     /* The result's shape, or a failure that says which input does not fit. */
-    hm_status (*shape)(hm_context *ctx, hm_node *const *inputs, int32_t count, const void *attributes,
-                       hm_shape *out);
+    hm_status (*shape)(hm_context *ctx, hm_node *const *inputs, int32_t count,
+                       const void *attributes, hm_shape *out);
 
     /*
      * Elementwise ops: n numbers of each input to n results, true where all of them are finite. May be

@@ -83,10 +83,7 @@ typedef struct planner {
     int64_t *first_member; /* by step; one more at the end */
 } planner;
 
-static hm_status no_memory(planner *p)
-{
-    return hm_fail_memory(p->ctx);
-}
+static hm_status no_memory(planner *p) { return hm_fail_memory(p->ctx); }
 
 static void *temporary(planner *p, int64_t count, size_t size)
 {
@@ -440,8 +437,8 @@ static uint64_t hash_shape(const hm_node *node)
 
 static bool same_shape(const hm_node *a, const hm_node *b)
 {
-    return a->rank == b->rank && memcmp(hm_node_extents(a), hm_node_extents(b),
-                                        (size_t)a->rank * sizeof(int64_t)) == 0;
+    return a->rank == b->rank &&
+           memcmp(hm_node_extents(a), hm_node_extents(b), (size_t)a->rank * sizeof(int64_t)) == 0;
 }
 
 /* A shape's number is the position of the first elementwise node that has it. */
@@ -715,7 +712,8 @@ static hm_status place_workspace(planner *p)
         for (int64_t m = p->first_member[s]; m < p->first_member[s + 1]; m++) {
             int32_t i = p->member[m];
             if (p->place[i].kind == HM_PLACE_NOWHERE && p->escapes[i])
-                p->place[i] = indexed(HM_PLACE_WORKSPACE, carve(&h, rounded(p->order.nodes[i]->size)));
+                p->place[i] =
+                    indexed(HM_PLACE_WORKSPACE, carve(&h, rounded(p->order.nodes[i]->size)));
         }
         for (int32_t i = first_death[s]; i != NONE; i = next_death[i])
             if (p->order.nodes[i]->size)
@@ -832,7 +830,8 @@ static void mark_unwatched(group *g, const int32_t *members, int64_t count, int3
 {
     planner *p = g->p;
     for (int64_t m = 0; m < count; m++)
-        watched[members[m]] = p->escapes[members[m]] || p->place[members[m]].kind == HM_PLACE_OUTPUT;
+        watched[members[m]] =
+            p->escapes[members[m]] || p->place[members[m]].kind == HM_PLACE_OUTPUT;
     for (int64_t m = 0; m < count; m++) {
         const hm_node *node = p->order.nodes[members[m]];
         for (int32_t k = 0; k < node->count && !passes_on(node->op); k++)
@@ -930,7 +929,8 @@ static hm_status build_steps(planner *p)
 
 static hm_status prepare(planner *p)
 {
-    hm_status st = hm_order_create(p->ctx, p->program->outputs, p->program->output_count, &p->order);
+    hm_status st =
+        hm_order_create(p->ctx, p->program->outputs, p->program->output_count, &p->order);
     if (st != HMATH_OK)
         return st;
     p->n = (int32_t)p->order.count;

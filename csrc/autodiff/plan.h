@@ -42,7 +42,7 @@ typedef struct hm_tile_spread {
 typedef struct hm_tile_op {
     const hm_node *node;
     hm_place inputs[HM_MAX_MAP_ARITY]; /* a register, or numbers of the group's own shape */
-    uint32_t repeated; /* bit i: inputs[i] is one number, as the map is told */
+    uint32_t repeated;                 /* bit i: inputs[i] is one number, as the map is told */
     bool unwatched; /* nobody needs to look at its result: what reads it would show */
     hm_place output;
 } hm_tile_op;
@@ -136,7 +136,7 @@ typedef struct hm_frame {
     double *const *outputs;
     double *scalars;
     double *tensors;
-    double *registers; /* for groups that run on the caller's thread */
+    double *registers;       /* for groups that run on the caller's thread */
     const double **pointers; /* most_inputs of them */
 } hm_frame;
 

@@ -49,7 +49,8 @@ __attribute__((format(printf, 2, 3))) static void say(text *t, const char *forma
 
 static hm_status publish(hm_context *ctx, text *t, hm_value **out)
 {
-    hm_status st = t->failed ? hm_fail_memory(ctx) : hm_string_create(ctx, t->bytes, t->length, out);
+    hm_status st =
+        t->failed ? hm_fail_memory(ctx) : hm_string_create(ctx, t->bytes, t->length, out);
     hm_free(t->bytes);
     return st;
 }

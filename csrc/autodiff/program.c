@@ -63,15 +63,9 @@ hm_status hm_program_create(hm_context *ctx, hm_node *const *outputs, int64_t ou
     return HMATH_OK;
 }
 
-int64_t hm_program_input_count(const hm_program *program)
-{
-    return program->input_count;
-}
+int64_t hm_program_input_count(const hm_program *program) { return program->input_count; }
 
-int64_t hm_program_output_count(const hm_program *program)
-{
-    return program->output_count;
-}
+int64_t hm_program_output_count(const hm_program *program) { return program->output_count; }
 
 hm_shape hm_program_input_shape(const hm_program *program, int64_t i)
 {

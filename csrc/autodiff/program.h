@@ -30,10 +30,10 @@ hm_shape hm_program_output_shape(const hm_program *program, int64_t i);
 
 /* What compiling came to, for the curious and for tests. */
 typedef struct hm_program_facts {
-    int64_t nodes;      /* reachable from the outputs */
-    int64_t steps;      /* what a run executes one after the other */
-    int64_t groups;     /* steps that run several nodes in one pass */
-    int64_t workspace;  /* bytes that a run allocates besides its outputs */
+    int64_t nodes;     /* reachable from the outputs */
+    int64_t steps;     /* what a run executes one after the other */
+    int64_t groups;    /* steps that run several nodes in one pass */
+    int64_t workspace; /* bytes that a run allocates besides its outputs */
 } hm_program_facts;
 
 hm_program_facts hm_program_describe(const hm_program *program);

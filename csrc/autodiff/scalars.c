@@ -16,7 +16,8 @@ static void call(const hm_frame *frame, const hm_scalar_call *called, double *ou
                           0, output, 1);
 }
 
-static inline double execute(const hm_frame *frame, const hm_scalars *scalars, const hm_scalar_op *op)
+static inline double execute(const hm_frame *frame, const hm_scalars *scalars,
+                             const hm_scalar_op *op)
 {
     double *x = frame->scalars, result;
     switch (op->code) {

@@ -49,7 +49,8 @@ static void fill(double *to, double x, int64_t n)
 }
 
 /* Elements first ... first + n - 1 of the spread operand. */
-static void spread(const hm_tile_spread *how, const double *from, int64_t first, int64_t n, double *to)
+static void spread(const hm_tile_spread *how, const double *from, int64_t first, int64_t n,
+                   double *to)
 {
     int64_t at[HM_MAX_RANK], rest = first, source = 0;
     for (int32_t k = how->axes; k-- > 0;) {
@@ -127,8 +128,8 @@ static void find_operands(const tile *t, const hm_tile_op *op, const double **in
 static bool run_map(const tile *t, const hm_tile_op *op, const double *const *inputs,
                     double *output)
 {
-    return op->node->op->map(hm_context_kernels(t->frame->ctx), hm_node_attributes(op->node), inputs,
-                             op->repeated, output, t->n);
+    return op->node->op->map(hm_context_kernels(t->frame->ctx), hm_node_attributes(op->node),
+                             inputs, op->repeated, output, t->n);
 }
 
 /* Arithmetic in its quick form, everything else by its map. */
@@ -141,8 +142,7 @@ static bool run_op(const tile *t, const hm_tile_op *op)
     if (code < HM_SCALAR_ADD || code > HM_SCALAR_SQRT)
         return run_map(t, op, inputs, output);
     const hm_arithmetic_kernels *k = hm_context_kernels(t->frame->ctx)->arithmetic;
-    hm_arithmetic_kernel *kernel =
-        (op->unwatched ? k->plain : k->watching)[code - HM_SCALAR_ADD];
+    hm_arithmetic_kernel *kernel = (op->unwatched ? k->plain : k->watching)[code - HM_SCALAR_ADD];
     const double *right = op->node->count == 2 ? inputs[1] : inputs[0];
     return kernel((size_t)t->n, inputs[0], !(op->repeated & 1), right, !(op->repeated & 2), output);
 }
@@ -189,10 +189,7 @@ typedef struct job {
     atomic_bool bad, no_memory;
 } job;
 
-static int64_t tile_count(const hm_tiles *tiles)
-{
-    return (tiles->size + HM_TILE - 1) / HM_TILE;
-}
+static int64_t tile_count(const hm_tiles *tiles) { return (tiles->size + HM_TILE - 1) / HM_TILE; }
 
 static bool run_tiles(const hm_frame *frame, const hm_tiles *tiles, double *registers, int64_t from,
                       int64_t to)

@@ -27,14 +27,14 @@ static hm_status broadcast(hm_context *ctx, hm_node *const *inputs, int32_t coun
 
 /* ------------------------------------------------- maps */
 
-#define BINARY_MAP(name, kernel)                                                                   \
-    static bool name##_map(const hm_kernels *kernels, const void *attributes,                      \
-                           const double *const *inputs, uint32_t repeated, double *output,         \
-                           int64_t n)                                                              \
-    {                                                                                              \
-        (void)attributes;                                                                          \
-        return kernels->elementwise->binary[HM_BINARY_##kernel](                                   \
-            (size_t)n, inputs[0], !(repeated & 1), inputs[1], !(repeated & 2), output);            \
+#define BINARY_MAP(name, kernel) \
+    static bool name##_map(const hm_kernels *kernels, const void *attributes, \
+                           const double *const *inputs, uint32_t repeated, double *output, \
+                           int64_t n) \
+    { \
+        (void)attributes; \
+        return kernels->elementwise->binary[HM_BINARY_##kernel]( \
+            (size_t)n, inputs[0], !(repeated & 1), inputs[1], !(repeated & 2), output); \
     }
 BINARY_MAP(add, add)
 BINARY_MAP(subtract, subtract)
@@ -200,7 +200,8 @@ hm_node *hm_ad_shifted(hm_graph *g, hm_node *node, double x)
 /* 1 where left wins, 1/2 in a tie, 0 where it loses. */
 static hm_node *share(hm_graph *g, hm_node *loser, hm_node *winner)
 {
-    return hm_ad_scaled(g, hm_ad_add(g, hm_ad_less(g, loser, winner), hm_ad_less_equal(g, loser, winner)), 0.5);
+    return hm_ad_scaled(
+        g, hm_ad_add(g, hm_ad_less(g, loser, winner), hm_ad_less_equal(g, loser, winner)), 0.5);
 }
 
 static void maximum_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
@@ -254,7 +255,8 @@ hm_node *hm_ad_minimum(hm_graph *g, hm_node *left, hm_node *right)
 static void flat_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
                          hm_node **cotangents)
 {
-    (void)g, (void)node, (void)cotangent, (void)wanted, (void)cotangents; /* constant almost everywhere */
+    (void)g, (void)node, (void)cotangent, (void)wanted,
+        (void)cotangents; /* constant almost everywhere */
 }
 
 const hm_op hm_op_equal = {.name = "autodiff.equal",
@@ -330,7 +332,8 @@ static hm_status power_refuse(hm_context *ctx, const hm_node *node, const double
     if (x[0] == 0 && x[1] < 0)
         return hm_fail_domain(ctx, "base", index, x[0], "!= 0 under a negative exponent");
     if (x[0] < 0 && x[1] != rint(x[1]))
-        return hm_fail_domain(ctx, "base", index, x[0], ">= 0 under an exponent that is no integer");
+        return hm_fail_domain(ctx, "base", index, x[0],
+                              ">= 0 under an exponent that is no integer");
     return HMATH_OK;
 }
 
@@ -339,7 +342,8 @@ static hm_status power_refuse(hm_context *ctx, const hm_node *node, const double
  * since 0 * 0^(-1) has to be 0.
  */
 static bool power_slope_map(const hm_kernels *kernels, const void *attributes,
-                            const double *const *inputs, uint32_t repeated, double *output, int64_t n)
+                            const double *const *inputs, uint32_t repeated, double *output,
+                            int64_t n)
 {
     const hm_elementwise_kernels *k = kernels->elementwise;
     const double one = 1.0;
@@ -378,8 +382,7 @@ static void power_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const 
     if (wanted[0])
         cotangents[0] = hm_ad_multiply(g, cotangent, power_slope(g, base, exponent));
     if (wanted[1])
-        cotangents[1] =
-            hm_ad_multiply(g, cotangent, hm_ad_multiply(g, node, log_or_zero(g, base)));
+        cotangents[1] = hm_ad_multiply(g, cotangent, hm_ad_multiply(g, node, log_or_zero(g, base)));
 }
 
 /* d/dx = y * slope(x, y - 1); d/dy = x^(y-1) * (1 + y log x). */
@@ -393,7 +396,8 @@ static void power_slope_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, 
             hm_ad_multiply(g, cotangent, hm_ad_multiply(g, exponent, power_slope(g, base, less)));
     if (wanted[1]) {
         hm_node *factor = hm_ad_shifted(g, hm_ad_multiply(g, exponent, log_or_zero(g, base)), 1.0);
-        cotangents[1] = hm_ad_multiply(g, cotangent, hm_ad_multiply(g, hm_ad_power(g, base, less), factor));
+        cotangents[1] =
+            hm_ad_multiply(g, cotangent, hm_ad_multiply(g, hm_ad_power(g, base, less), factor));
     }
 }
 

@@ -41,8 +41,7 @@ hm_node *hm_ad_erf(hm_graph *g, hm_node *value);
 
 /* `method` is HM_ACTIVATION_..., its parameter checked here. */
 hm_node *hm_ad_activation(hm_graph *g, int32_t method, double parameter, hm_node *value);
-hm_node *hm_ad_activation_derivative(hm_graph *g, int32_t method, double parameter,
-                                       hm_node *value);
+hm_node *hm_ad_activation_derivative(hm_graph *g, int32_t method, double parameter, hm_node *value);
 
 hm_node *hm_ad_broadcast_to(hm_graph *g, hm_node *value, const hm_shape *shape);
 

@@ -19,13 +19,13 @@ static hm_status same_shape(hm_context *ctx, hm_node *const *inputs, int32_t cou
     return HMATH_OK;
 }
 
-#define UNARY_MAP(name)                                                                            \
-    static bool name##_map(const hm_kernels *kernels, const void *attributes,                      \
-                           const double *const *inputs, uint32_t repeated, double *output,         \
-                           int64_t n)                                                              \
-    {                                                                                              \
-        (void)attributes, (void)repeated;                                                          \
-        return kernels->elementwise->unary[HM_UNARY_##name]((size_t)n, inputs[0], output);         \
+#define UNARY_MAP(name) \
+    static bool name##_map(const hm_kernels *kernels, const void *attributes, \
+                           const double *const *inputs, uint32_t repeated, double *output, \
+                           int64_t n) \
+    { \
+        (void)attributes, (void)repeated; \
+        return kernels->elementwise->unary[HM_UNARY_##name]((size_t)n, inputs[0], output); \
     }
 UNARY_MAP(negate)
 UNARY_MAP(absolute)
@@ -76,13 +76,13 @@ static hm_status refuse_zero(hm_context *ctx, const hm_node *node, const double 
 /* ------------------------------------------------- derivatives, as f'(x) * u */
 
 /* A rule whose body is the cotangent of the only input, from x, y = f(x) and u. */
-#define UNARY_REVERSE(name, formula)                                                               \
-    static void name##_reverse(hm_graph *g, hm_node *y, hm_node *u, const bool *wanted,            \
-                               hm_node **cotangents)                                               \
-    {                                                                                              \
-        hm_node *x = y->inputs[0];                                                                 \
-        (void)g, (void)x, (void)u, (void)wanted;                                                   \
-        cotangents[0] = (formula);                                                                 \
+#define UNARY_REVERSE(name, formula) \
+    static void name##_reverse(hm_graph *g, hm_node *y, hm_node *u, const bool *wanted, \
+                               hm_node **cotangents) \
+    { \
+        hm_node *x = y->inputs[0]; \
+        (void)g, (void)x, (void)u, (void)wanted; \
+        cotangents[0] = (formula); \
     }
 UNARY_REVERSE(negate, hm_ad_negate(g, u))
 UNARY_REVERSE(absolute, hm_ad_multiply(g, u, hm_ad_sign(g, x)))
@@ -103,23 +103,23 @@ UNARY_REVERSE(tanh, hm_ad_multiply(g, u, hm_ad_activation_derivative(g, HM_ACTIV
 
 /* 2 / sqrt(pi) * exp(-x^2) */
 UNARY_REVERSE(erf, hm_ad_multiply(g, u,
-                               hm_ad_scaled(g, hm_ad_exp(g, hm_ad_negate(g, hm_ad_square(g, x))),
-                                         0x1.20dd750429b6dp+0)))
+                                  hm_ad_scaled(g, hm_ad_exp(g, hm_ad_negate(g, hm_ad_square(g, x))),
+                                               0x1.20dd750429b6dp+0)))
 #undef UNARY_REVERSE
 
-#define UNARY_OP(word, the_flags, code, refusal)                                                   \
-    const hm_op hm_op_##word = {.name = "autodiff." #word,                                         \
-                                .arguments = value_argument,                                       \
-                                .arity = 1,                                                        \
-                                .flags = (the_flags),                                              \
-                                .scalar_code = (code),                                             \
-                                .shape = same_shape,                                               \
-                                .map = word##_map,                                                 \
-                                .refuse = (refusal),                                               \
-                                .reverse = word##_reverse};                                        \
-    hm_node *hm_ad_##word(hm_graph *g, hm_node *value)                                                \
-    {                                                                                              \
-        return hm_graph_make1(g, &hm_op_##word, NULL, 0, value);                                   \
+#define UNARY_OP(word, the_flags, code, refusal) \
+    const hm_op hm_op_##word = {.name = "autodiff." #word, \
+                                .arguments = value_argument, \
+                                .arity = 1, \
+                                .flags = (the_flags), \
+                                .scalar_code = (code), \
+                                .shape = same_shape, \
+                                .map = word##_map, \
+                                .refuse = (refusal), \
+                                .reverse = word##_reverse}; \
+    hm_node *hm_ad_##word(hm_graph *g, hm_node *value) \
+    { \
+        return hm_graph_make1(g, &hm_op_##word, NULL, 0, value); \
     }
 UNARY_OP(negate, HM_OP_LINEAR, HM_SCALAR_NEGATE, NULL)
 UNARY_OP(absolute, 0, HM_SCALAR_CALL, NULL)
@@ -158,7 +158,8 @@ static hm_status activation_shape(hm_context *ctx, hm_node *const *inputs, int32
 }
 
 static bool activation_map(const hm_kernels *kernels, const void *attributes,
-                           const double *const *inputs, uint32_t repeated, double *output, int64_t n)
+                           const double *const *inputs, uint32_t repeated, double *output,
+                           int64_t n)
 {
     const activation *a = attributes;
     (void)repeated;
@@ -166,7 +167,8 @@ static bool activation_map(const hm_kernels *kernels, const void *attributes,
 }
 
 static bool activation_derivative_map(const hm_kernels *kernels, const void *attributes,
-                                      const double *const *inputs, uint32_t repeated, double *output, int64_t n)
+                                      const double *const *inputs, uint32_t repeated,
+                                      double *output, int64_t n)
 {
     const activation *a = attributes;
     (void)repeated;
@@ -179,9 +181,9 @@ static void activation_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, c
 {
     const activation *a = hm_node_attributes(node);
     (void)wanted;
-    cotangents[0] = hm_ad_multiply(g, cotangent,
-                                hm_ad_activation_derivative(g, (int32_t)a->method, a->parameter,
-                                                              node->inputs[0]));
+    cotangents[0] = hm_ad_multiply(
+        g, cotangent,
+        hm_ad_activation_derivative(g, (int32_t)a->method, a->parameter, node->inputs[0]));
 }
 
 static hm_node *sigmoid(hm_graph *g, hm_node *x)
@@ -212,7 +214,8 @@ static hm_node *gelu_second(hm_graph *g, hm_node *x)
 static hm_node *silu_second(hm_graph *g, hm_node *x)
 {
     hm_node *tilt = one_minus(g, hm_ad_scaled(g, sigmoid(g, x), 2.0));
-    return hm_ad_multiply(g, sigmoid_slope(g, x), hm_ad_shifted(g, hm_ad_multiply(g, x, tilt), 2.0));
+    return hm_ad_multiply(g, sigmoid_slope(g, x),
+                          hm_ad_shifted(g, hm_ad_multiply(g, x, tilt), 2.0));
 }
 
 /*
@@ -227,7 +230,7 @@ static hm_node *mish_second(hm_graph *g, hm_node *x)
     hm_node *q = hm_ad_multiply(g, sech2, s);
     hm_node *q_slope =
         hm_ad_subtract(g, hm_ad_multiply(g, sech2, sigmoid_slope(g, x)),
-                    hm_ad_scaled(g, hm_ad_multiply(g, hm_ad_multiply(g, t, q), s), 2.0));
+                       hm_ad_scaled(g, hm_ad_multiply(g, hm_ad_multiply(g, t, q), s), 2.0));
     return hm_ad_add(g, hm_ad_scaled(g, q, 2.0), hm_ad_multiply(g, x, q_slope));
 }
 
@@ -235,7 +238,8 @@ static hm_node *mish_second(hm_graph *g, hm_node *x)
 static hm_node *softsign_second(hm_graph *g, hm_node *x)
 {
     hm_node *r = hm_ad_reciprocal(g, hm_ad_shifted(g, hm_ad_absolute(g, x), 1.0));
-    return hm_ad_multiply(g, hm_ad_scaled(g, hm_ad_sign(g, x), -2.0), hm_ad_multiply(g, hm_ad_square(g, r), r));
+    return hm_ad_multiply(g, hm_ad_scaled(g, hm_ad_sign(g, x), -2.0),
+                          hm_ad_multiply(g, hm_ad_square(g, r), r));
 }
 
 /* f'(x) for x <= 0, where f' = f'' of an exponential; 0 beyond. */
@@ -259,7 +263,8 @@ static hm_node *second_derivative(hm_graph *g, const activation *a, hm_node *x, 
     switch (a->method) {
     case HM_ACTIVATION_sigmoid:
         return hm_ad_multiply(g, slope, one_minus(g, hm_ad_scaled(g, sigmoid(g, x), 2.0)));
-    case HM_ACTIVATION_tanh: return hm_ad_multiply(g, slope, hm_ad_scaled(g, hm_ad_tanh(g, x), -2.0));
+    case HM_ACTIVATION_tanh:
+        return hm_ad_multiply(g, slope, hm_ad_scaled(g, hm_ad_tanh(g, x), -2.0));
     case HM_ACTIVATION_elu:
     case HM_ACTIVATION_selu: return exponential_second(g, a, x);
     case HM_ACTIVATION_gelu: return gelu_second(g, x);
@@ -300,8 +305,7 @@ hm_node *hm_ad_activation(hm_graph *g, int32_t method, double parameter, hm_node
     return hm_graph_make1(g, &hm_op_activation, &a, sizeof a, value);
 }
 
-hm_node *hm_ad_activation_derivative(hm_graph *g, int32_t method, double parameter,
-                                       hm_node *value)
+hm_node *hm_ad_activation_derivative(hm_graph *g, int32_t method, double parameter, hm_node *value)
 {
     activation a = {method, parameter};
     return hm_graph_make1(g, &hm_op_activation_derivative, &a, sizeof a, value);
@@ -330,8 +334,8 @@ static bool copy_map(const hm_kernels *kernels, const void *attributes, const do
     return true;
 }
 
-static void broadcast_to_reverse(hm_graph *g, hm_node *node, hm_node *cotangent,
-                                 const bool *wanted, hm_node **cotangents)
+static void broadcast_to_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                                 hm_node **cotangents)
 {
     (void)g, (void)node, (void)wanted;
     cotangents[0] = cotangent; /* the driver sums back */

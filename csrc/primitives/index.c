@@ -33,8 +33,7 @@ static hm_status reshape_shape(hm_context *ctx, hm_node *const *inputs, int32_t 
     (void)count;
     if (!hm_shape_size(shape, &size) || size != inputs[0]->size) {
         char expected[HM_TEXT], actual[HM_TEXT];
-        snprintf(expected, sizeof expected, "a shape of %lld elements",
-                 (long long)inputs[0]->size);
+        snprintf(expected, sizeof expected, "a shape of %lld elements", (long long)inputs[0]->size);
         hm_shape_text(shape, actual, sizeof actual);
         return hm_fail_shape(ctx, "shape", expected, actual);
     }
@@ -282,8 +281,7 @@ static void element_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, cons
 {
     hm_shape whole = hm_node_shape(node->inputs[0]);
     (void)wanted;
-    cotangents[0] =
-        hm_ad_place(g, cotangent, *(const int64_t *)hm_node_attributes(node), &whole);
+    cotangents[0] = hm_ad_place(g, cotangent, *(const int64_t *)hm_node_attributes(node), &whole);
 }
 
 static hm_status place_shape(hm_context *ctx, hm_node *const *inputs, int32_t count,
@@ -378,10 +376,7 @@ const hm_op hm_op_place_elements = {.name = "autodiff.place_elements",
                                     .run = place_elements_run,
                                     .reverse = place_elements_reverse};
 
-bool hm_is_placed_element(const hm_node *node)
-{
-    return node->op == &hm_op_place;
-}
+bool hm_is_placed_element(const hm_node *node) { return node->op == &hm_op_place; }
 
 hm_node *hm_ad_place_elements(hm_graph *g, hm_node *const *placed, int64_t n)
 {
@@ -490,8 +485,7 @@ static hm_status check_indices(hm_context *ctx, const double *indices, int64_t n
 static hm_status gather_run(const hm_run *run)
 {
     hm_shape value = hm_node_shape(run->node->inputs[0]);
-    gather_plan p =
-        plan_gather(&value, hm_node_attributes(run->node), run->node->inputs[1]->size);
+    gather_plan p = plan_gather(&value, hm_node_attributes(run->node), run->node->inputs[1]->size);
     const double *indices = run->inputs[1];
     hm_status st = check_indices(run->ctx, indices, p.indices, p.extent);
     if (st != HMATH_OK)
@@ -507,8 +501,7 @@ static hm_status gather_run(const hm_run *run)
 static hm_status scatter_run(const hm_run *run)
 {
     hm_shape value = hm_node_shape(run->node);
-    gather_plan p =
-        plan_gather(&value, hm_node_attributes(run->node), run->node->inputs[1]->size);
+    gather_plan p = plan_gather(&value, hm_node_attributes(run->node), run->node->inputs[1]->size);
     const hm_elementwise_kernels *k = hm_context_kernels(run->ctx)->elementwise;
     const double *indices = run->inputs[1], *from = run->inputs[0];
     hm_status st = check_indices(run->ctx, indices, p.indices, p.extent);

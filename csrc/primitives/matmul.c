@@ -46,7 +46,8 @@ static hm_status product_shape(hm_context *ctx, hm_node *const *inputs, int32_t 
 static hm_matrix matrix_of(const double *data, const hm_node *node, bool transposed)
 {
     const int64_t *extent = hm_node_extents(node) + node->rank - 2;
-    hm_matrix m = transposed ? hm_matrix_transposed(data, extent[1]) : hm_matrix_rows(data, extent[1]);
+    hm_matrix m =
+        transposed ? hm_matrix_transposed(data, extent[1]) : hm_matrix_rows(data, extent[1]);
     m.batch = extent[0] * extent[1];
     return m;
 }
@@ -83,10 +84,9 @@ static void product_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, cons
                 ? hm_ad_matrix_product(g, right, p->right_transposed, cotangent, true)
                 : hm_ad_matrix_product(g, cotangent, false, right, !p->right_transposed);
     if (wanted[1])
-        cotangents[1] =
-            p->right_transposed
-                ? hm_ad_matrix_product(g, cotangent, true, left, p->left_transposed)
-                : hm_ad_matrix_product(g, left, !p->left_transposed, cotangent, false);
+        cotangents[1] = p->right_transposed
+                            ? hm_ad_matrix_product(g, cotangent, true, left, p->left_transposed)
+                            : hm_ad_matrix_product(g, left, !p->left_transposed, cotangent, false);
 }
 
 static const char *const left_right[] = {"left", "right"};
@@ -140,8 +140,7 @@ static hm_node *batched(hm_graph *g, hm_node *left, hm_node *right)
         hm_shape rows = {.rank = 2}, result = hm_node_shape(left);
         rows.extent[0] = hm_shape_span(&result, 0, left->rank - 1);
         rows.extent[1] = result.extent[left->rank - 1];
-        hm_node *flat =
-            hm_ad_matrix_product(g, hm_ad_reshape(g, left, &rows), false, right, false);
+        hm_node *flat = hm_ad_matrix_product(g, hm_ad_reshape(g, left, &rows), false, right, false);
         result.extent[left->rank - 1] = hm_node_extents(right)[1];
         return hm_ad_reshape(g, flat, &result);
     }

@@ -45,10 +45,7 @@ static hm_status nonempty_reduced_shape(hm_context *ctx, hm_node *const *inputs,
     return reduced_shape(ctx, inputs, count, attributes, out);
 }
 
-uint32_t hm_ad_all_axes(const hm_node *node)
-{
-    return (1u << node->rank) - 1;
-}
+uint32_t hm_ad_all_axes(const hm_node *node) { return (1u << node->rank) - 1; }
 
 /* ------------------------------------------------- along groups of axes */
 
@@ -131,20 +128,11 @@ static hm_status reduce(const hm_run *run, along_axis *along)
     return st;
 }
 
-static hm_status sum_run(const hm_run *run)
-{
-    return reduce(run, sum_along);
-}
+static hm_status sum_run(const hm_run *run) { return reduce(run, sum_along); }
 
-static hm_status mean_run(const hm_run *run)
-{
-    return reduce(run, mean_along);
-}
+static hm_status mean_run(const hm_run *run) { return reduce(run, mean_along); }
 
-static hm_status max_run(const hm_run *run)
-{
-    return reduce(run, hm_axis_maximum);
-}
+static hm_status max_run(const hm_run *run) { return reduce(run, hm_axis_maximum); }
 
 /* ------------------------------------------------- derivatives */
 

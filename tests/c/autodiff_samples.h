@@ -26,30 +26,42 @@ typedef struct sample {
     int inputs;
     hm_shape shapes[SAMPLE_INPUTS];
     double low, high;
-    bool second;    /* can its derivative be differentiated? */
-    unsigned still; /* bit i: no derivative with respect to input i */
+    bool second;                          /* can its derivative be differentiated? */
+    unsigned still;                       /* bit i: no derivative with respect to input i */
     void (*fix)(double x[][SAMPLE_ROOM]); /* put special numbers into place */
-    bool reverse_only; /* it has no tangent */
+    bool reverse_only;                    /* it has no tangent */
 } sample;
 
-#define S0 {.rank = 0}
-#define S1(a) {.rank = 1, .extent = {a}}
-#define S2(a, b) {.rank = 2, .extent = {a, b}}
-#define S3(a, b, c) {.rank = 3, .extent = {a, b, c}}
-#define S4(a, b, c, d) {.rank = 4, .extent = {a, b, c, d}}
+#define S0 \
+    { \
+        .rank = 0 \
+    }
+#define S1(a) \
+    { \
+        .rank = 1, .extent = { a } \
+    }
+#define S2(a, b) \
+    { \
+        .rank = 2, .extent = { a, b } \
+    }
+#define S3(a, b, c) \
+    { \
+        .rank = 3, .extent = { a, b, c } \
+    }
+#define S4(a, b, c, d) \
+    { \
+        .rank = 4, .extent = { a, b, c, d } \
+    }
 
 /* ------------------------------------------------- elementwise */
 
-#define BUILD2(name)                                                                               \
-    static hm_node *build_##name(hm_graph *g, hm_node *const *x)                                   \
-    {                                                                                              \
-        return hm_ad_##name(g, x[0], x[1]);                                                        \
+#define BUILD2(name) \
+    static hm_node *build_##name(hm_graph *g, hm_node *const *x) \
+    { \
+        return hm_ad_##name(g, x[0], x[1]); \
     }
-#define BUILD1(name)                                                                               \
-    static hm_node *build_##name(hm_graph *g, hm_node *const *x)                                   \
-    {                                                                                              \
-        return hm_ad_##name(g, x[0]);                                                              \
-    }
+#define BUILD1(name) \
+    static hm_node *build_##name(hm_graph *g, hm_node *const *x) { return hm_ad_##name(g, x[0]); }
 BUILD2(add)
 BUILD2(subtract)
 BUILD2(multiply)
@@ -92,14 +104,14 @@ static hm_node *build_broadcast(hm_graph *g, hm_node *const *x)
     return hm_ad_broadcast_to(g, x[0], &(hm_shape)S3(2, 3, 4));
 }
 
-#define BUILD_ACTIVATION(method, parameter)                                                        \
-    static hm_node *build_##method(hm_graph *g, hm_node *const *x)                                 \
-    {                                                                                              \
-        return hm_ad_activation(g, HM_ACTIVATION_##method, parameter, x[0]);                       \
-    }                                                                                              \
-    static hm_node *build_##method##_slope(hm_graph *g, hm_node *const *x)                         \
-    {                                                                                              \
-        return hm_ad_activation_derivative(g, HM_ACTIVATION_##method, parameter, x[0]);            \
+#define BUILD_ACTIVATION(method, parameter) \
+    static hm_node *build_##method(hm_graph *g, hm_node *const *x) \
+    { \
+        return hm_ad_activation(g, HM_ACTIVATION_##method, parameter, x[0]); \
+    } \
+    static hm_node *build_##method##_slope(hm_graph *g, hm_node *const *x) \
+    { \
+        return hm_ad_activation_derivative(g, HM_ACTIVATION_##method, parameter, x[0]); \
     }
 BUILD_ACTIVATION(sigmoid, 0)
 BUILD_ACTIVATION(relu, 0)
@@ -146,10 +158,7 @@ static hm_node *build_max(hm_graph *g, hm_node *const *x)
     return hm_ad_max(g, x[0], 1u << 1, false);
 }
 
-static hm_node *build_norm(hm_graph *g, hm_node *const *x)
-{
-    return hm_ad_norm(g, x, 2);
-}
+static hm_node *build_norm(hm_graph *g, hm_node *const *x) { return hm_ad_norm(g, x, 2); }
 
 /* ------------------------------------------------- arrangement */
 
@@ -269,8 +278,10 @@ static const hm_conv_options *conv_options(hm_graph *g, int64_t stride, int64_t 
         numbers[2][i] = dilations[i];
     }
     for (int i = 0; i < 3; i++)
-        lists[i] = (hm_list){.element = HM_ELEMENT_INT, .length = 2, .columns = HM_FLAT, .data = numbers[i]};
-    options = (hm_conv_options){.stride = &lists[0], .padding = &lists[1], .dilation = &lists[2], .groups = groups};
+        lists[i] = (hm_list){
+            .element = HM_ELEMENT_INT, .length = 2, .columns = HM_FLAT, .data = numbers[i]};
+    options = (hm_conv_options){
+        .stride = &lists[0], .padding = &lists[1], .dilation = &lists[2], .groups = groups};
     return &options;
 }
 
@@ -288,7 +299,8 @@ static hm_node *build_transposed(hm_graph *g, hm_node *const *x)
 {
     static const int64_t one[] = {1, 1};
     const hm_ints output_padding = {.data = one, .length = 2};
-    return hm_ad_transposed_convolution(g, &output_padding, conv_options(g, 2, 1, 1, 2), x[0], x[1], x[2]);
+    return hm_ad_transposed_convolution(g, &output_padding, conv_options(g, 2, 1, 1, 2), x[0], x[1],
+                                        x[2]);
 }
 
 static hm_node *build_convolution_weights(hm_graph *g, hm_node *const *x)
@@ -296,14 +308,16 @@ static hm_node *build_convolution_weights(hm_graph *g, hm_node *const *x)
     hm_node *y = build_convolution_grouped(g, (hm_node *[]){x[0], x[1], x[2]});
     if (!y)
         return NULL;
-    return hm_graph_make2(g, &hm_op_convolution_weights, hm_node_attributes(y), y->attribute_size, x[0], hm_ad_square(g, y));
+    return hm_graph_make2(g, &hm_op_convolution_weights, hm_node_attributes(y), y->attribute_size,
+                          x[0], hm_ad_square(g, y));
 }
 
 static hm_node *pool(hm_graph *g, hm_pool_method method, hm_node *x)
 {
     static const int64_t two[] = {2, 2}, three[] = {3, 3}, one[] = {1, 1};
     const hm_pool_mode mode = {.method = method};
-    const hm_ints kernel = {.data = three, .length = 2}, stride = {.data = two, .length = 2}, padding = {.data = one, .length = 2};
+    const hm_ints kernel = {.data = three, .length = 2}, stride = {.data = two, .length = 2},
+                  padding = {.data = one, .length = 2};
     return hm_ad_pooling(g, &mode, &kernel, &stride, &padding, x);
 }
 
@@ -320,19 +334,25 @@ static hm_node *build_average_pool(hm_graph *g, hm_node *const *x)
 static hm_node *build_max_scatter(hm_graph *g, hm_node *const *x)
 {
     hm_node *y = pool(g, HM_POOL_MAX, x[0]);
-    return y ? hm_graph_make2(g, &hm_op_max_pool_scatter, hm_node_attributes(y), y->attribute_size, x[0], hm_ad_square(g, y)) : NULL;
+    return y ? hm_graph_make2(g, &hm_op_max_pool_scatter, hm_node_attributes(y), y->attribute_size,
+                              x[0], hm_ad_square(g, y))
+             : NULL;
 }
 
 static hm_node *build_max_gather(hm_graph *g, hm_node *const *x)
 {
     hm_node *y = pool(g, HM_POOL_MAX, x[0]);
-    return y ? hm_graph_make2(g, &hm_op_max_pool_gather, hm_node_attributes(y), y->attribute_size, x[0], hm_ad_square(g, x[0])) : NULL;
+    return y ? hm_graph_make2(g, &hm_op_max_pool_gather, hm_node_attributes(y), y->attribute_size,
+                              x[0], hm_ad_square(g, x[0]))
+             : NULL;
 }
 
 static hm_node *build_average_spread(hm_graph *g, hm_node *const *x)
 {
     hm_node *y = pool(g, HM_POOL_AVERAGE, x[0]);
-    return y ? hm_graph_make1(g, &hm_op_average_pool_spread, hm_node_attributes(y), y->attribute_size, hm_ad_square(g, y)) : NULL;
+    return y ? hm_graph_make1(g, &hm_op_average_pool_spread, hm_node_attributes(y),
+                              y->attribute_size, hm_ad_square(g, y))
+             : NULL;
 }
 
 static hm_node *build_layer_norm(hm_graph *g, hm_node *const *x)
@@ -358,13 +378,17 @@ static hm_node *build_instance_norm(hm_graph *g, hm_node *const *x)
 static hm_node *build_layer_norm_reverse(hm_graph *g, hm_node *const *x)
 {
     hm_node *y = hm_ad_layer_norm(g, 1, 0.1, x[0]);
-    return y ? hm_graph_make(g, &hm_op_layer_norm_reverse, hm_node_attributes(y), y->attribute_size, (hm_node *[]){x[0], y, x[1]}, 3) : NULL;
+    return y ? hm_graph_make(g, &hm_op_layer_norm_reverse, hm_node_attributes(y), y->attribute_size,
+                             (hm_node *[]){x[0], y, x[1]}, 3)
+             : NULL;
 }
 
 static hm_node *build_rms_norm_reverse(hm_graph *g, hm_node *const *x)
 {
     hm_node *y = hm_ad_rms_norm(g, 1, 0.1, x[0]);
-    return y ? hm_graph_make(g, &hm_op_rms_norm_reverse, hm_node_attributes(y), y->attribute_size, (hm_node *[]){x[0], y, x[1]}, 3) : NULL;
+    return y ? hm_graph_make(g, &hm_op_rms_norm_reverse, hm_node_attributes(y), y->attribute_size,
+                             (hm_node *[]){x[0], y, x[1]}, 3)
+             : NULL;
 }
 
 static hm_node *build_batch_norm(hm_graph *g, hm_node *const *x)
@@ -375,10 +399,7 @@ static hm_node *build_batch_norm(hm_graph *g, hm_node *const *x)
 
 /* ------------------------------------------------- softmax family, losses, attention */
 
-static hm_node *build_softmax(hm_graph *g, hm_node *const *x)
-{
-    return hm_ad_softmax(g, x[0], 1);
-}
+static hm_node *build_softmax(hm_graph *g, hm_node *const *x) { return hm_ad_softmax(g, x[0], 1); }
 
 static hm_node *build_log_softmax(hm_graph *g, hm_node *const *x)
 {
@@ -390,10 +411,11 @@ static hm_node *build_sparsemax(hm_graph *g, hm_node *const *x)
     return hm_ad_sparsemax(g, x[0], 1);
 }
 
-#define BUILD_REVERSE(name)                                                                        \
-    static hm_node *build_##name##_reverse(hm_graph *g, hm_node *const *x)                         \
-    {                                                                                              \
-        return hm_graph_make2(g, &hm_op_##name##_reverse, NULL, 0, hm_ad_##name(g, x[0], 1), x[1]); \
+#define BUILD_REVERSE(name) \
+    static hm_node *build_##name##_reverse(hm_graph *g, hm_node *const *x) \
+    { \
+        return hm_graph_make2(g, &hm_op_##name##_reverse, NULL, 0, hm_ad_##name(g, x[0], 1), \
+                              x[1]); \
     }
 BUILD_REVERSE(softmax)
 BUILD_REVERSE(log_softmax)
@@ -412,19 +434,19 @@ static void signs(double x[][SAMPLE_ROOM])
         x[0][i] = i % 2 ? 1 : -1;
 }
 
-#define BUILD_LOSS(name, the_formula, the_parameter)                                               \
-    static hm_node *build_##name(hm_graph *g, hm_node *const *x)                                   \
-    {                                                                                              \
-        const hm_loss_method method = {.formula = the_formula, .parameter = the_parameter};        \
-        const hm_loss_reduction mean = {.mean = true};                                             \
-        return hm_ad_loss(g, &method, &mean, x[0], x[1]);                                          \
-    }                                                                                              \
-    static hm_node *build_##name##_gradient(hm_graph *g, hm_node *const *x)                        \
-    {                                                                                              \
-        hm_node *loss = build_##name(g, x);                                                        \
-        return loss ? hm_graph_make2(g, &hm_op_loss_gradient, hm_node_attributes(loss),            \
-                                     loss->attribute_size, x[0], x[1])                             \
-                    : NULL;                                                                        \
+#define BUILD_LOSS(name, the_formula, the_parameter) \
+    static hm_node *build_##name(hm_graph *g, hm_node *const *x) \
+    { \
+        const hm_loss_method method = {.formula = the_formula, .parameter = the_parameter}; \
+        const hm_loss_reduction mean = {.mean = true}; \
+        return hm_ad_loss(g, &method, &mean, x[0], x[1]); \
+    } \
+    static hm_node *build_##name##_gradient(hm_graph *g, hm_node *const *x) \
+    { \
+        hm_node *loss = build_##name(g, x); \
+        return loss ? hm_graph_make2(g, &hm_op_loss_gradient, hm_node_attributes(loss), \
+                                     loss->attribute_size, x[0], x[1]) \
+                    : NULL; \
     }
 BUILD_LOSS(squared, HM_LOSS_SQUARED, 0)
 BUILD_LOSS(absolute_loss, HM_LOSS_ABSOLUTE, 0)
@@ -526,29 +548,51 @@ static hm_node *build_custom_reverse(hm_graph *g, hm_node *const *x)
 
 /* ------------------------------------------------- the rows */
 
-#define UNARY(name, low, high, second)                                                             \
-    {&hm_op_##name, #name, build_##name, 1, {S1(5)}, low, high, second, 0, NULL, false}
-#define BINARY(name, low, high, second)                                                            \
-    {&hm_op_##name, #name, build_##name, 2, {S2(3, 4), S2(3, 4)}, low, high, second, 0, NULL, false},     \
-    {                                                                                              \
-        &hm_op_##name, #name " broadcast", build_##name, 2, {S3(2, 1, 4), S2(3, 1)}, low, high,    \
-            second, 0, NULL, false                                                                        \
+#define UNARY(name, low, high, second) \
+    { \
+        &hm_op_##name, #name, build_##name, 1, {S1(5)}, low, high, second, 0, NULL, false \
     }
-#define ACTIVATION(method)                                                                         \
-    {&hm_op_activation, #method, build_##method, 1, {S1(7)}, 0.5, 2.5, true, 0, NULL, false},             \
-        {&hm_op_activation, #method " below", build_##method, 1, {S1(7)}, -2.5, -0.5, true, 0, NULL, false},                                                                                    \
-        {&hm_op_activation_derivative, #method " slope", build_##method##_slope, 1, {S1(7)},       \
-         -2.5, -0.5, true, 0, NULL, false},                                                               \
-    {                                                                                              \
-        &hm_op_activation_derivative, #method " slope above", build_##method##_slope, 1, {S1(7)},  \
-            0.5, 2.5, true, 0, NULL, false                                                                \
+#define BINARY(name, low, high, second) \
+    {&hm_op_##name, #name, build_##name, 2,    {S2(3, 4), S2(3, 4)}, low, high, \
+     second,        0,     NULL,         false}, \
+    { \
+        &hm_op_##name, #name " broadcast", build_##name, 2, {S3(2, 1, 4), S2(3, 1)}, low, high, \
+            second, 0, NULL, false \
+    }
+#define ACTIVATION(method) \
+    {&hm_op_activation, #method, build_##method, 1, {S1(7)}, 0.5, 2.5, true, 0, NULL, false}, \
+        {&hm_op_activation, \
+         #method " below", \
+         build_##method, \
+         1, \
+         {S1(7)}, \
+         -2.5, \
+         -0.5, \
+         true, \
+         0, \
+         NULL, \
+         false}, \
+        {&hm_op_activation_derivative, \
+         #method " slope", \
+         build_##method##_slope, \
+         1, \
+         {S1(7)}, \
+         -2.5, \
+         -0.5, \
+         true, \
+         0, \
+         NULL, \
+         false}, \
+    { \
+        &hm_op_activation_derivative, #method " slope above", build_##method##_slope, 1, {S1(7)}, \
+            0.5, 2.5, true, 0, NULL, false \
     }
 
-#define LOSS(name, low, high, fix)                                                                 \
-    {&hm_op_loss, #name, build_##name, 2, {S2(2, 3), S2(2, 3)}, low, high, true, 1, fix, false},   \
-    {                                                                                              \
+#define LOSS(name, low, high, fix) \
+    {&hm_op_loss, #name, build_##name, 2, {S2(2, 3), S2(2, 3)}, low, high, true, 1, fix, false}, \
+    { \
         &hm_op_loss_gradient, #name " gradient", build_##name##_gradient, 2, {S2(2, 3), S2(2, 3)}, \
-            low, high, true, 1, fix, false                                                         \
+            low, high, true, 1, fix, false \
     }
 
 static const sample samples[] = {
@@ -563,8 +607,28 @@ static const sample samples[] = {
     BINARY(less_equal, -100, 100, true),
     BINARY(power, 0.5, 2, true),
     BINARY(power_slope, 0.5, 2, true),
-    {&hm_op_select, "select", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, 0.6, 2, true, 0, NULL, false},
-    {&hm_op_select, "select below", build_select, 3, {S2(3, 4), S1(4), S2(3, 1)}, -1, 0.4, true, 0, NULL, false},
+    {&hm_op_select,
+     "select",
+     build_select,
+     3,
+     {S2(3, 4), S1(4), S2(3, 1)},
+     0.6,
+     2,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_select,
+     "select below",
+     build_select,
+     3,
+     {S2(3, 4), S1(4), S2(3, 1)},
+     -1,
+     0.4,
+     true,
+     0,
+     NULL,
+     false},
     UNARY(negate, -1, 1, true),
     UNARY(absolute, -2, -0.1, true),
     UNARY(sign, 0.1, 2, true),
@@ -593,8 +657,28 @@ static const sample samples[] = {
     ACTIVATION(hard_sigmoid),
     ACTIVATION(hard_swish),
     {&hm_op_activation, "tanh", build_tanh_activation, 1, {S1(7)}, -2, 2, true, 0, NULL, false},
-    {&hm_op_activation_derivative, "tanh slope", build_tanh_slope, 1, {S1(7)}, -2, 2, true, 0, NULL, false},
-    {&hm_op_broadcast_to, "broadcast_to", build_broadcast, 1, {S2(3, 1)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_activation_derivative,
+     "tanh slope",
+     build_tanh_slope,
+     1,
+     {S1(7)},
+     -2,
+     2,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_broadcast_to,
+     "broadcast_to",
+     build_broadcast,
+     1,
+     {S2(3, 1)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
     {&hm_op_sum, "sum", build_sum, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL, false},
     {&hm_op_sum, "sum keep", build_sum_keep, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL, false},
     {&hm_op_mean, "mean", build_mean, 1, {S3(3, 4, 5)}, -1, 1, true, 0, NULL, false},
@@ -606,44 +690,372 @@ static const sample samples[] = {
     {&hm_op_unslice, "unslice", build_unslice, 1, {S2(2, 2)}, -1, 1, true, 0, NULL, false},
     {&hm_op_element, "element", build_element, 1, {S2(2, 3)}, -1, 1, true, 0, NULL, false},
     {&hm_op_place, "place", build_place, 1, {S0}, -1, 1, true, 0, NULL, false},
-    {&hm_op_place_elements, "place_elements", build_place_elements, 2, {S0, S0}, -1, 1, true, 0, NULL, false},
-    {&hm_op_gather, "gather", build_gather, 2, {S3(2, 3, 2), S1(4)}, -1, 1, true, 2, whole_indices, false},
-    {&hm_op_scatter, "scatter", build_scatter, 2, {S3(2, 4, 2), S1(4)}, -1, 1, true, 2, whole_indices, false},
-    {&hm_op_concatenate, "concatenate", build_concatenate, 2, {S2(2, 3), S2(2, 1)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_place_elements,
+     "place_elements",
+     build_place_elements,
+     2,
+     {S0, S0},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_gather,
+     "gather",
+     build_gather,
+     2,
+     {S3(2, 3, 2), S1(4)},
+     -1,
+     1,
+     true,
+     2,
+     whole_indices,
+     false},
+    {&hm_op_scatter,
+     "scatter",
+     build_scatter,
+     2,
+     {S3(2, 4, 2), S1(4)},
+     -1,
+     1,
+     true,
+     2,
+     whole_indices,
+     false},
+    {&hm_op_concatenate,
+     "concatenate",
+     build_concatenate,
+     2,
+     {S2(2, 3), S2(2, 1)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
     {&hm_op_stack, "stack", build_stack, 2, {S0, S0}, -1, 1, true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul", build_matmul, 2, {S2(3, 4), S2(4, 2)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul batch", build_matmul, 2, {S4(2, 1, 3, 4), S3(3, 4, 2)}, -1, 1,
-     true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul rows", build_matmul, 2, {S3(2, 3, 4), S2(4, 2)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul vectors", build_matmul, 2, {S1(4), S1(4)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul vector", build_matmul, 2, {S3(2, 3, 4), S1(4)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul tt", build_product_tt, 2, {S2(4, 3), S2(2, 4)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul nt", build_product_nt, 2, {S3(2, 3, 4), S3(2, 2, 4)}, -1, 1,
-     true, 0, NULL, false},
-    {&hm_op_matrix_product, "matmul tn", build_product_tn, 2, {S2(4, 3), S2(4, 2)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_dense, "dense", build_dense, 3, {S3(2, 3, 4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_convolution, "convolution", build_convolution, 3, {S4(2, 3, 4, 5), S4(2, 3, 3, 2), S1(2)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_convolution, "convolution grouped", build_convolution_grouped, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_convolution_adjoint, "transposed", build_transposed, 3, {S4(2, 4, 3, 2), S4(4, 2, 3, 2), S1(4)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_convolution_weights, "convolution weights", build_convolution_weights, 3, {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_max_pool, "max pooling", build_max_pool, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL, false},
-    {&hm_op_max_pool_scatter, "max scatter", build_max_scatter, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL, false},
-    {&hm_op_max_pool_gather, "max gather", build_max_gather, 1, {S4(2, 2, 5, 6)}, -100, 100, true, 0, NULL, false},
-    {&hm_op_average_pool, "average pooling", build_average_pool, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_average_pool_spread, "average spread", build_average_spread, 1, {S4(2, 2, 5, 6)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_layer_norm, "layer_norm", build_layer_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_layer_norm, "group_norm", build_group_norm, 1, {S3(2, 4, 3)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_layer_norm, "instance_norm", build_instance_norm, 1, {S4(2, 2, 3, 2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_matrix_product,
+     "matmul",
+     build_matmul,
+     2,
+     {S2(3, 4), S2(4, 2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_matrix_product,
+     "matmul batch",
+     build_matmul,
+     2,
+     {S4(2, 1, 3, 4), S3(3, 4, 2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_matrix_product,
+     "matmul rows",
+     build_matmul,
+     2,
+     {S3(2, 3, 4), S2(4, 2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_matrix_product,
+     "matmul vectors",
+     build_matmul,
+     2,
+     {S1(4), S1(4)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_matrix_product,
+     "matmul vector",
+     build_matmul,
+     2,
+     {S3(2, 3, 4), S1(4)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_matrix_product,
+     "matmul tt",
+     build_product_tt,
+     2,
+     {S2(4, 3), S2(2, 4)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_matrix_product,
+     "matmul nt",
+     build_product_nt,
+     2,
+     {S3(2, 3, 4), S3(2, 2, 4)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_matrix_product,
+     "matmul tn",
+     build_product_tn,
+     2,
+     {S2(4, 3), S2(4, 2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_dense,
+     "dense",
+     build_dense,
+     3,
+     {S3(2, 3, 4), S2(5, 4), S1(5)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_convolution,
+     "convolution",
+     build_convolution,
+     3,
+     {S4(2, 3, 4, 5), S4(2, 3, 3, 2), S1(2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_convolution,
+     "convolution grouped",
+     build_convolution_grouped,
+     3,
+     {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_convolution_adjoint,
+     "transposed",
+     build_transposed,
+     3,
+     {S4(2, 4, 3, 2), S4(4, 2, 3, 2), S1(4)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_convolution_weights,
+     "convolution weights",
+     build_convolution_weights,
+     3,
+     {S4(2, 4, 7, 6), S4(2, 2, 3, 2), S1(2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_max_pool,
+     "max pooling",
+     build_max_pool,
+     1,
+     {S4(2, 2, 5, 6)},
+     -100,
+     100,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_max_pool_scatter,
+     "max scatter",
+     build_max_scatter,
+     1,
+     {S4(2, 2, 5, 6)},
+     -100,
+     100,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_max_pool_gather,
+     "max gather",
+     build_max_gather,
+     1,
+     {S4(2, 2, 5, 6)},
+     -100,
+     100,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_average_pool,
+     "average pooling",
+     build_average_pool,
+     1,
+     {S4(2, 2, 5, 6)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_average_pool_spread,
+     "average spread",
+     build_average_spread,
+     1,
+     {S4(2, 2, 5, 6)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_layer_norm,
+     "layer_norm",
+     build_layer_norm,
+     1,
+     {S3(3, 2, 5)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_layer_norm,
+     "group_norm",
+     build_group_norm,
+     1,
+     {S3(2, 4, 3)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_layer_norm,
+     "instance_norm",
+     build_instance_norm,
+     1,
+     {S4(2, 2, 3, 2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
     {&hm_op_rms_norm, "rms_norm", build_rms_norm, 1, {S3(3, 2, 5)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_layer_norm_reverse, "layer_norm reverse", build_layer_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_rms_norm_reverse, "rms_norm reverse", build_rms_norm_reverse, 2, {S2(3, 6), S2(3, 6)}, -1, 1, true, 0, NULL, false},
-    {&hm_op_mean, "batch_norm", build_batch_norm, 3, {S3(3, 2, 4), S1(2), S1(2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_layer_norm_reverse,
+     "layer_norm reverse",
+     build_layer_norm_reverse,
+     2,
+     {S2(3, 6), S2(3, 6)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_rms_norm_reverse,
+     "rms_norm reverse",
+     build_rms_norm_reverse,
+     2,
+     {S2(3, 6), S2(3, 6)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_mean,
+     "batch_norm",
+     build_batch_norm,
+     3,
+     {S3(3, 2, 4), S1(2), S1(2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
     {&hm_op_softmax, "softmax", build_softmax, 1, {S2(3, 4)}, -2, 2, false, 0, NULL, false},
-    {&hm_op_softmax_reverse, "softmax reverse", build_softmax_reverse, 2, {S2(3, 4), S2(3, 4)}, -2, 2, false, 1, NULL, false},
-    {&hm_op_log_softmax, "log_softmax", build_log_softmax, 1, {S2(3, 4)}, -2, 2, false, 0, NULL, false},
-    {&hm_op_log_softmax_reverse, "log_softmax reverse", build_log_softmax_reverse, 2, {S2(3, 4), S2(3, 4)}, -2, 2, false, 1, NULL, false},
-    {&hm_op_sparsemax, "sparsemax", build_sparsemax, 1, {S2(3, 4)}, -0.6, 0.6, false, 0, NULL, false},
-    {&hm_op_sparsemax_reverse, "sparsemax reverse", build_sparsemax_reverse, 2, {S2(3, 4), S2(3, 4)}, -0.6, 0.6, false, 1, NULL, false},
+    {&hm_op_softmax_reverse,
+     "softmax reverse",
+     build_softmax_reverse,
+     2,
+     {S2(3, 4), S2(3, 4)},
+     -2,
+     2,
+     false,
+     1,
+     NULL,
+     false},
+    {&hm_op_log_softmax,
+     "log_softmax",
+     build_log_softmax,
+     1,
+     {S2(3, 4)},
+     -2,
+     2,
+     false,
+     0,
+     NULL,
+     false},
+    {&hm_op_log_softmax_reverse,
+     "log_softmax reverse",
+     build_log_softmax_reverse,
+     2,
+     {S2(3, 4), S2(3, 4)},
+     -2,
+     2,
+     false,
+     1,
+     NULL,
+     false},
+    {&hm_op_sparsemax,
+     "sparsemax",
+     build_sparsemax,
+     1,
+     {S2(3, 4)},
+     -0.6,
+     0.6,
+     false,
+     0,
+     NULL,
+     false},
+    {&hm_op_sparsemax_reverse,
+     "sparsemax reverse",
+     build_sparsemax_reverse,
+     2,
+     {S2(3, 4), S2(3, 4)},
+     -0.6,
+     0.6,
+     false,
+     1,
+     NULL,
+     false},
     LOSS(squared, -1, 1, NULL),
     LOSS(absolute_loss, -100, 100, NULL),
     LOSS(huber, -0.14, 0.14, NULL),
@@ -654,13 +1066,73 @@ static const sample samples[] = {
     LOSS(hinge, -1, 1, signs),
     LOSS(cosine, 0.1, 1, NULL),
     {&hm_op_ctc_loss, "ctc", build_ctc, 1, {S2(6, 3)}, -3, -0.5, false, 0, NULL, false},
-    {&hm_op_ctc_loss_gradient, "ctc gradient", build_ctc_gradient, 1, {S2(6, 3)}, -3, -0.5, false, 1, NULL, true},
-    {&hm_op_attention_weights, "attention", build_attention, 3, {S2(3, 4), S2(3, 4), S2(3, 2)}, -1, 1, false, 0, NULL, false},
-    {&hm_op_attention_weights, "multihead", build_multihead, 3, {S3(2, 3, 4), S3(2, 5, 4), S3(2, 5, 2)}, -1, 1, false, 0, NULL, false},
-    {&hm_op_attention_reverse, "attention reverse", build_attention_reverse, 2, {S2(3, 4), S2(3, 4)}, -2, 2, false, 1, NULL, false},
+    {&hm_op_ctc_loss_gradient,
+     "ctc gradient",
+     build_ctc_gradient,
+     1,
+     {S2(6, 3)},
+     -3,
+     -0.5,
+     false,
+     1,
+     NULL,
+     true},
+    {&hm_op_attention_weights,
+     "attention",
+     build_attention,
+     3,
+     {S2(3, 4), S2(3, 4), S2(3, 2)},
+     -1,
+     1,
+     false,
+     0,
+     NULL,
+     false},
+    {&hm_op_attention_weights,
+     "multihead",
+     build_multihead,
+     3,
+     {S3(2, 3, 4), S3(2, 5, 4), S3(2, 5, 2)},
+     -1,
+     1,
+     false,
+     0,
+     NULL,
+     false},
+    {&hm_op_attention_reverse,
+     "attention reverse",
+     build_attention_reverse,
+     2,
+     {S2(3, 4), S2(3, 4)},
+     -2,
+     2,
+     false,
+     1,
+     NULL,
+     false},
     {&hm_op_custom, "custom", build_custom, 2, {S0, S1(3)}, -1, 1, false, 0, NULL, true},
-    {&hm_op_custom_reverse, "custom reverse", build_custom_reverse, 2, {S0, S1(3)}, -1, 1, false, 3, NULL, true},
-    {&hm_op_dense, "dense vector", build_dense, 3, {S1(4), S2(5, 4), S1(5)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_custom_reverse,
+     "custom reverse",
+     build_custom_reverse,
+     2,
+     {S0, S1(3)},
+     -1,
+     1,
+     false,
+     3,
+     NULL,
+     true},
+    {&hm_op_dense,
+     "dense vector",
+     build_dense,
+     3,
+     {S1(4), S2(5, 4), S1(5)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
 };
 
 enum { sample_count = sizeof samples / sizeof samples[0] };

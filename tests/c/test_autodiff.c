@@ -102,8 +102,8 @@ static hmath_status network(hmath_context *with, hmath_value *results[RESULTS])
         program = keep(&m, hmath_autodiff_compile(with, outputs, RESULTS, inputs, 3, &v), &v);
     }
     if (!m.status)
-        m.status = hmath_program_run(with, program, (const hmath_value *const *)in, 3, results,
-                                     RESULTS);
+        m.status =
+            hmath_program_run(with, program, (const hmath_value *const *)in, 3, results, RESULTS);
     give_back(&m);
     return m.status;
 }
@@ -265,10 +265,7 @@ static void test_handles__share_the_node(void)
 
 static atomic_int destroyed;
 
-static void destroy(void *user)
-{
-    atomic_fetch_add((atomic_int *)user, 1);
-}
+static void destroy(void *user) { atomic_fetch_add((atomic_int *)user, 1); }
 
 static hmath_status refuses(hmath_context *with, void *user, const hmath_value *const *inputs,
                             size_t n, hmath_value **out)

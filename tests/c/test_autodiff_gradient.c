@@ -80,7 +80,8 @@ static double value_at(const trial *t, hm_node *node, double along)
         st = hm_program_run(ctx, program, data, &out);
     hm_leave(ctx, st);
     if (!CHECK_INT(st, HMATH_OK))
-        printf("  %s: %s\n", t->of->label, hmath_last_error(ctx) ? hmath_last_error(ctx)->message : "");
+        printf("  %s: %s\n", t->of->label,
+               hmath_last_error(ctx) ? hmath_last_error(ctx)->message : "");
     hm_release(program);
     return result;
 }
@@ -92,7 +93,8 @@ static double slope(const trial *t, hm_node *node)
     return (4 * near - far) / 3;
 }
 
-static void check_near(const trial *t, const char *what, double got, double wanted, double tolerance)
+static void check_near(const trial *t, const char *what, double got, double wanted,
+                       double tolerance)
 {
     if (!CHECK(fabs(got - wanted) <= tolerance * (1 + fabs(wanted))))
         printf("  %s, %s: got %.17g, wanted %.17g\n", t->of->label, what, got, wanted);

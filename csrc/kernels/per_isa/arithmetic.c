@@ -36,7 +36,8 @@ VEC_INLINE bool over_tile(size_t n, const double *a, size_t a_step, const double
     size_t i = 0;
     for (; i + MAP_PAIR <= n; i += MAP_PAIR) {
         const vec x = step(map_operand(a, a_step, i), map_operand(b, b_step, i));
-        const vec y = step(map_operand(a, a_step, i + VEC_WIDTH), map_operand(b, b_step, i + VEC_WIDTH));
+        const vec y =
+            step(map_operand(a, a_step, i + VEC_WIDTH), map_operand(b, b_step, i + VEC_WIDTH));
         if (watching) {
             first = vec_taint(first, x);
             second = vec_taint(second, y);
@@ -66,16 +67,16 @@ VEC_INLINE bool run(size_t n, const double *a, size_t a_step, const double *b, s
     return over_tile(n, a, 0, b, b_step, out, step, watching);
 }
 
-#define ARITHMETIC(name)                                                                           \
-    static bool watching_##name(size_t n, const double *a, size_t a_step, const double *b,         \
-                                size_t b_step, double *out)                                        \
-    {                                                                                              \
-        return run(n, a, a_step, b, b_step, out, step_##name, true);                               \
-    }                                                                                              \
-    static bool plain_##name(size_t n, const double *a, size_t a_step, const double *b,            \
-                             size_t b_step, double *out)                                           \
-    {                                                                                              \
-        return run(n, a, a_step, b, b_step, out, step_##name, false);                              \
+#define ARITHMETIC(name) \
+    static bool watching_##name(size_t n, const double *a, size_t a_step, const double *b, \
+                                size_t b_step, double *out) \
+    { \
+        return run(n, a, a_step, b, b_step, out, step_##name, true); \
+    } \
+    static bool plain_##name(size_t n, const double *a, size_t a_step, const double *b, \
+                             size_t b_step, double *out) \
+    { \
+        return run(n, a, a_step, b, b_step, out, step_##name, false); \
     }
 ARITHMETIC(add)
 ARITHMETIC(subtract)
@@ -85,9 +86,11 @@ ARITHMETIC(negate)
 ARITHMETIC(square)
 ARITHMETIC(sqrt)
 
-#define FORMS(form)                                                                                \
-    {form##_add, form##_subtract, form##_multiply, form##_divide, form##_negate, form##_square,    \
-     form##_sqrt}
+#define FORMS(form) \
+    { \
+        form##_add, form##_subtract, form##_multiply, form##_divide, form##_negate, form##_square, \
+            form##_sqrt \
+    }
 
 extern const hm_arithmetic_kernels HM_K(arithmetic);
 const hm_arithmetic_kernels HM_K(arithmetic) = {.watching = FORMS(watching), .plain = FORMS(plain)};

@@ -87,10 +87,7 @@ static void weights_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wan
     cotangents[0] = hm_graph_make2(g, &hm_op_attention_reverse, NULL, 0, node, u);
 }
 
-static hm_status reverse_run(const hm_run *run)
-{
-    return hm_op_softmax_reverse.run(run);
-}
+static hm_status reverse_run(const hm_run *run) { return hm_op_softmax_reverse.run(run); }
 
 static void reverse_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
                          hm_node **cotangents)

@@ -154,8 +154,8 @@ const hm_op hm_op_convolution_weights = {.name = "layers.convolution",
                                          .reverse = weights_reverse};
 
 /* Attributes are compared as bytes: nothing of them is left to chance. */
-static convolution attributes_of(const hm_conv *conv, const hm_shape *input, const hm_shape *weights,
-                                 const hm_shape *output)
+static convolution attributes_of(const hm_conv *conv, const hm_shape *input,
+                                 const hm_shape *weights, const hm_shape *output)
 {
     convolution c;
     memset(&c, 0, sizeof c);

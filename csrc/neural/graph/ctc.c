@@ -23,10 +23,7 @@ static hm_ints labels_of(const hm_node *node)
     return (hm_ints){.data = numbers + 2, .length = numbers[1]};
 }
 
-static int64_t blank_of(const hm_node *node)
-{
-    return *(const int64_t *)hm_node_attributes(node);
-}
+static int64_t blank_of(const hm_node *node) { return *(const int64_t *)hm_node_attributes(node); }
 
 static hm_double_rows rows_of(const hm_node *node, const double *data)
 {
@@ -110,8 +107,7 @@ hm_node *hm_ad_ctc_loss(hm_graph *g, int64_t blank, const hm_ints *labels,
     attributes[1] = labels->length;
     if (labels->length)
         memcpy(attributes + 2, labels->data, (size_t)labels->length * sizeof(int64_t));
-    hm_node *node =
-        hm_graph_make1(g, &hm_op_ctc_loss, attributes, bytes, log_probabilities_node);
+    hm_node *node = hm_graph_make1(g, &hm_op_ctc_loss, attributes, bytes, log_probabilities_node);
     hm_free(attributes);
     return node;
 }

@@ -54,7 +54,7 @@ hm_node *hm_ad_group_norm(hm_graph *g, int64_t groups, double epsilon, hm_node *
 hm_node *hm_ad_instance_norm(hm_graph *g, double epsilon, hm_node *input);
 
 /* Training form: normalised by the batch's own population statistics, which are nodes too. */
-hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *beta, hm_node *input,
-                          hm_node **mean, hm_node **variance);
+hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *beta,
+                          hm_node *input, hm_node **mean, hm_node **variance);
 
 #endif

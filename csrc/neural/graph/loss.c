@@ -98,8 +98,7 @@ static hm_status gradient_run(const hm_run *run)
 /* A loss is a function of its prediction; the target is data. */
 static void fail_target(hm_graph *g)
 {
-    hm_graph_fail(g, hm_fail_requirement(g->ctx, "output",
-                                         "depends on the target of core.loss",
+    hm_graph_fail(g, hm_fail_requirement(g->ctx, "output", "depends on the target of core.loss",
                                          "targets that do not depend on wrt"));
 }
 
@@ -140,8 +139,8 @@ static hm_node *curvature(hm_graph *g, const loss *a, hm_node *t, hm_node *p)
     case HM_LOSS_HUBER:
         return hm_ad_select(g, hm_ad_less_equal(g, size, bound), hm_ad_constant(g, 1.0), zero);
     case HM_LOSS_SMOOTH:
-        return hm_ad_select(g, hm_ad_less(g, size, bound),
-                            hm_ad_constant(g, 1.0 / a->parameter), zero);
+        return hm_ad_select(g, hm_ad_less(g, size, bound), hm_ad_constant(g, 1.0 / a->parameter),
+                            zero);
     case HM_LOSS_BINARY_ENTROPY:
         return hm_ad_add(g, over_square(g, t, p), over_square(g, one_minus(g, t), one_minus(g, p)));
     case HM_LOSS_CATEGORICAL_ENTROPY:

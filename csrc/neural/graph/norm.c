@@ -81,11 +81,12 @@ static double inverse_deviation(const reverse_task *t, const double *x)
         const hm_standard standard = hm_standard_of_spread(&s, t->a->epsilon);
         return ldexp(standard.by, standard.shift);
     }
-    hm_wide mean = hm_wide_divide(hm_sum_row(t->kernels, HM_ROW_SQUARES, x, NULL, n),
-                                  hm_wide_of((double)n));
+    hm_wide mean =
+        hm_wide_divide(hm_sum_row(t->kernels, HM_ROW_SQUARES, x, NULL, n), hm_wide_of((double)n));
     mean = hm_wide_add(mean, hm_wide_of(t->a->epsilon));
     const int64_t odd = mean.exponent & 1;
-    const hm_wide root = hm_wide_normal(sqrt(ldexp(mean.value, (int)odd)), (mean.exponent - odd) / 2);
+    const hm_wide root =
+        hm_wide_normal(sqrt(ldexp(mean.value, (int)odd)), (mean.exponent - odd) / 2);
     return hm_wide_round(hm_wide_divide(hm_wide_of(1.0), root));
 }
 
@@ -135,15 +136,9 @@ static hm_status reverse_rows(const hm_run *run, bool centred)
     return t.spoiled ? hm_fail_overflow(run->ctx) : HMATH_OK;
 }
 
-static hm_status layer_norm_reverse_run(const hm_run *run)
-{
-    return reverse_rows(run, true);
-}
+static hm_status layer_norm_reverse_run(const hm_run *run) { return reverse_rows(run, true); }
 
-static hm_status rms_norm_reverse_run(const hm_run *run)
-{
-    return reverse_rows(run, false);
-}
+static hm_status rms_norm_reverse_run(const hm_run *run) { return reverse_rows(run, false); }
 
 /* ------------------------------------------------- the same written out */
 
@@ -164,21 +159,16 @@ static hm_node *expand(hm_graph *g, hm_node *node, bool centred)
     hm_node *x = node->inputs[0], *y = node->inputs[1], *u = node->inputs[2];
     const uint32_t over = trailing(x, a->axes);
     hm_node *deviation = centred ? hm_ad_subtract(g, x, hm_ad_mean(g, x, over, true)) : x;
-    hm_node *by = inverse_root(g, hm_ad_mean(g, hm_ad_square(g, deviation), over, true), a->epsilon);
+    hm_node *by =
+        inverse_root(g, hm_ad_mean(g, hm_ad_square(g, deviation), over, true), a->epsilon);
     hm_node *rest = centred ? hm_ad_subtract(g, u, hm_ad_mean(g, u, over, true)) : u;
     hm_node *along = hm_ad_mean(g, hm_ad_multiply(g, u, y), over, true);
     return hm_ad_multiply(g, hm_ad_subtract(g, rest, hm_ad_multiply(g, y, along)), by);
 }
 
-static hm_node *expand_layer(hm_graph *g, hm_node *node)
-{
-    return expand(g, node, true);
-}
+static hm_node *expand_layer(hm_graph *g, hm_node *node) { return expand(g, node, true); }
 
-static hm_node *expand_rms(hm_graph *g, hm_node *node)
-{
-    return expand(g, node, false);
-}
+static hm_node *expand_rms(hm_graph *g, hm_node *node) { return expand(g, node, false); }
 
 /* ------------------------------------------------- ops */
 
@@ -244,7 +234,8 @@ const hm_op hm_op_rms_norm_reverse = {.name = "layers.rms_norm",
 
 /* ------------------------------------------------- makers */
 
-static hm_status plan(hm_context *ctx, int64_t axes, double epsilon, const hm_node *input, norm *out)
+static hm_status plan(hm_context *ctx, int64_t axes, double epsilon, const hm_node *input,
+                      norm *out)
 {
     hm_status st;
     if ((st = hm_check_at_least_one(ctx, "axes", axes)) != HMATH_OK ||
@@ -258,8 +249,8 @@ static hm_status plan(hm_context *ctx, int64_t axes, double epsilon, const hm_no
     }
     hm_shape shape = hm_node_shape(input);
     const int32_t first = shape.rank - (int32_t)axes;
-    *out = (norm){hm_shape_span(&shape, 0, first), hm_shape_span(&shape, first, shape.rank), epsilon,
-                  axes};
+    *out = (norm){hm_shape_span(&shape, 0, first), hm_shape_span(&shape, first, shape.rank),
+                  epsilon, axes};
     return out->rows > 0 && out->n == 0 ? hm_fail_empty(ctx, "input") : HMATH_OK;
 }
 
@@ -299,8 +290,8 @@ static hm_node *grouped(hm_graph *g, int64_t groups, double epsilon, hm_node *in
     const int64_t channels = shape.extent[1];
     hm_shape rows = {.rank = 3, .extent = {shape.extent[0], groups}};
     rows.extent[2] = groups ? channels / groups * hm_shape_span(&shape, 2, shape.rank) : 0;
-    return hm_ad_reshape(
-        g, hm_ad_layer_norm(g, 1, epsilon, hm_ad_reshape(g, input, &rows)), &shape);
+    return hm_ad_reshape(g, hm_ad_layer_norm(g, 1, epsilon, hm_ad_reshape(g, input, &rows)),
+                         &shape);
 }
 
 hm_node *hm_ad_group_norm(hm_graph *g, int64_t groups, double epsilon, hm_node *input)
@@ -329,7 +320,8 @@ hm_node *hm_ad_instance_norm(hm_graph *g, double epsilon, hm_node *input)
 }
 
 /* One number a channel, where it stands among the axes (N, C, ...). */
-static hm_node *per_channel(hm_graph *g, const char *argument, hm_node *numbers, const hm_node *input)
+static hm_node *per_channel(hm_graph *g, const char *argument, hm_node *numbers,
+                            const hm_node *input)
 {
     hm_shape shape = {.rank = input->rank}, own = hm_node_shape(numbers);
     hm_shape expected = {.rank = 1, .extent = {hm_node_extents(input)[1]}};
@@ -340,8 +332,8 @@ static hm_node *per_channel(hm_graph *g, const char *argument, hm_node *numbers,
     return hm_ad_reshape(g, numbers, &shape);
 }
 
-hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *beta, hm_node *input,
-                          hm_node **mean, hm_node **variance)
+hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *beta,
+                          hm_node *input, hm_node **mean, hm_node **variance)
 {
     hm_status st;
     if (!gamma || !beta || !input)

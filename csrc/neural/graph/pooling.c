@@ -37,10 +37,7 @@ static hm_status input_shape(hm_context *ctx, hm_node *const *inputs, int32_t co
     return HMATH_OK;
 }
 
-static int64_t plane_count(const pooling *p)
-{
-    return p->input.extent[0] * p->input.extent[1];
-}
+static int64_t plane_count(const pooling *p) { return p->input.extent[0] * p->input.extent[1]; }
 
 static hm_status pool_run(const hm_run *run)
 {
@@ -55,9 +52,9 @@ static hm_status pool_run(const hm_run *run)
 /* What is done to each window of a plane: x are cells, `places` the windows' own numbers. */
 typedef struct visit {
     const pooling *p;
-    const double *x;      /* of all planes; what the largest cell is found in */
-    const double *from;   /* windows for scatter and spread, cells for gather */
-    double *to;           /* cells for scatter and spread, windows for gather */
+    const double *x;        /* of all planes; what the largest cell is found in */
+    const double *from;     /* windows for scatter and spread, cells for gather */
+    double *to;             /* cells for scatter and spread, windows for gather */
     int64_t cells, windows; /* of one plane */
     int64_t planes_per_chunk;
 } visit;

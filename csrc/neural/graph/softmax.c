@@ -26,10 +26,7 @@
 static const char *const values_argument[] = {"values"};
 static const char *const result_cotangent[] = {"result", "cotangent"};
 
-static int64_t columns_of(const hm_node *node)
-{
-    return hm_node_extents(node)[node->rank - 1];
-}
+static int64_t columns_of(const hm_node *node) { return hm_node_extents(node)[node->rank - 1]; }
 
 static int64_t rows_of(const hm_node *node)
 {
@@ -85,7 +82,8 @@ static hm_status sparsemax_run(const hm_run *run)
         const hm_doubles view = {.data = run->inputs[0] + row * n, .length = n, .rank = 1};
         hm_value *result = NULL;
         if ((st = hm_sparsemax(run->ctx, &view, &result)) == HMATH_OK)
-            memcpy(run->output + row * n, ((const hm_list *)result)->data, (size_t)n * sizeof(double));
+            memcpy(run->output + row * n, ((const hm_list *)result)->data,
+                   (size_t)n * sizeof(double));
         hm_release(result);
     }
     return st;
@@ -164,20 +162,14 @@ static bool sparsemax_row(const rows_task *t, const double *p, const double *u, 
     return t->kernels->elementwise->all_finite((size_t)t->n, out);
 }
 
-static hm_status softmax_reverse_run(const hm_run *run)
-{
-    return run_rows(run, softmax_row);
-}
+static hm_status softmax_reverse_run(const hm_run *run) { return run_rows(run, softmax_row); }
 
 static hm_status log_softmax_reverse_run(const hm_run *run)
 {
     return run_rows(run, log_softmax_row);
 }
 
-static hm_status sparsemax_reverse_run(const hm_run *run)
-{
-    return run_rows(run, sparsemax_row);
-}
+static hm_status sparsemax_reverse_run(const hm_run *run) { return run_rows(run, sparsemax_row); }
 
 /* ------------------------------------------------- rules */
 
