@@ -350,7 +350,7 @@ def _array(handles: list[CData]) -> CData:
 @overload
 def variable(name: str) -> Expr: ...
 @overload
-def variable(name: str, shape: tuple[()]) -> Expr: ...  # type: ignore[overload-overlap]
+def variable(name: str, shape: tuple[()]) -> Expr: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
 @overload
 def variable(name: str, shape: Sequence[int]) -> ADTensor: ...
 def variable(name: str, shape: Sequence[int] = ()) -> Any:

@@ -596,7 +596,8 @@ def broadcast_to(input: Self, shape: Sequence[int]) -> Self:
 def matmul(left: TensorLike, right: TensorLike) -> TensorDouble:
     """The matrix product, as NumPy and PyTorch define it for every rank; leading axes broadcast."""
     name = "hmath_tensor_matmul"
-    if type(left) is TensorDouble is type(right) and (made := _of_tensors(name, left, right)):
+    doubles = isinstance(left, TensorDouble) and isinstance(right, TensorDouble)
+    if doubles and (made := _of_tensors(name, left, right)):
         return wrap(TensorDouble, made)
     return owner(TensorDouble, call(name, _convert.tensor(left, "left"), _convert.tensor(right, "right")))
 
@@ -717,11 +718,12 @@ def _unary(name: str, input: ArrayT) -> ArrayT:
     if type(input) is TensorDouble:
         made = lib.bridge_unary(context(), entry(name), input._handle or _NULL)
         if made:
-            return wrap(TensorDouble, made)
+            output: Any = wrap(TensorDouble, made)
+            return output  # type: ignore[no-any-return]
     return like(call(name, _convert.tensor(input, "input")), input)
 
 
-def _of_tensors(name: str, left: TensorDouble, right: TensorDouble) -> CData | None:
+def _of_tensors(name: str, left: Any, right: Any) -> CData | None:
     """A function of two tensors in one short call; None where one is closed."""
     if left._handle and right._handle:
         return lib.bridge_binary(context(), entry(name), left._handle, right._handle, 0.0)
