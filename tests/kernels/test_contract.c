@@ -181,6 +181,8 @@ static void test_contract__large_shapes(void)
 {
     for (int i = 0; i < 12; i++)
         check_product(pick_shape(65, 230, 400, 600), 1, i % 3, i / 3 % 3);
+    check_product((shape){70, 90, 1100}, 1, 0, 1); /* beyond two blocks of depth */
+    check_product((shape){300, 40, 1100}, 1, 1, 0);
     check_product((shape){2100, 30, 40}, 1, 0, 1); /* beyond one block of rows */
     check_product((shape){70, 2500, 20}, 1, 1, 1); /* and of columns */
 }

@@ -101,6 +101,7 @@ static bool block(const hm_contract_block *b)
             const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
             job.left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
             job.out = b->out + i * b->out_row + j;
+            job.next_out = s + 1 < slivers ? job.out + rows * b->out_row : b->out + j + TILE_COLUMNS;
             job.row_bias = b->row_bias ? b->row_bias + i : NULL;
             finite &= tiles[packed][rows - 1][columns == TILE_COLUMNS ? 3 : vectors - 1](&job);
         }
