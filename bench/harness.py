@@ -47,8 +47,9 @@ class Case:
 CASES: dict[str, Case] = {}
 
 
-def case(name: str, group: str, inputs: Callable[[], Inputs], hmath: Side, peer: Side, work: float,
-         **details: Any) -> None:
+def case(
+    name: str, group: str, inputs: Callable[[], Inputs], hmath: Side, peer: Side, work: float, **details: Any
+) -> None:
     """Register a case."""
     if name in CASES:
         raise ValueError(f"two cases are called {name}")

@@ -53,7 +53,10 @@ CASES: dict[str, tuple[Any, Any]] = {
         lambda: (core.log_softmax(t(20000, 64)),),
         lambda p: core.ctc_loss_gradient(0, [1 + i % 63 for i in range(500)], p),
     ),
-    "quantize, 8M elements": (lambda: (t(1 << 23),), lambda x: precision.quantize(precision.Symmetric, None, x)),
+    "quantize, 8M elements": (
+        lambda: (t(1 << 23),),
+        lambda x: precision.quantize(precision.Symmetric, None, x),
+    ),
     "reduced_gemm, 2048": (
         lambda: (t(2048, 2048), t(2048, 2048)),
         lambda a, b: precision.reduced_gemm(precision.BF16, a, b),
@@ -99,7 +102,9 @@ def main() -> None:
         return
     print("| operation | inputs, MB | result, MB | beyond, MB |\n|---|---|---|---|")
     for name in CASES:
-        done = subprocess.run([sys.executable, __file__, "--case", name], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, __file__, "--case", name], capture_output=True, text=True, check=True
+        )
         inputs, result, beyond = map(float, done.stdout.split())
         print(f"| {name} | {inputs:.0f} | {result:.0f} | {beyond:.1f} |")
 

@@ -81,7 +81,13 @@ def target_table(cases: dict[str, Any]) -> list[str]:
 def case_tables(cases: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     for group in dict.fromkeys(entry["group"] for entry in cases.values()):
-        lines += ["", f"### {group}", "", "| case | speed, one thread | one thread | two threads |", "|---|---|---|---|"]
+        lines += [
+            "",
+            f"### {group}",
+            "",
+            "| case | speed, one thread | one thread | two threads |",
+            "|---|---|---|---|",
+        ]
         for name, entry in cases.items():
             if entry["group"] != group:
                 continue
@@ -137,7 +143,12 @@ def plot(cases: dict[str, Any], path: Path) -> None:
             if "ratio" in entry["threads"].get(threads, {})
         ]
         if points:
-            axes.plot(*zip(*points, strict=True), marker, markersize=4, label=f"{threads} thread{'s'[: threads != '1']}")
+            axes.plot(
+                *zip(*points, strict=True),
+                marker,
+                markersize=4,
+                label=f"{threads} thread{'s'[: threads != '1']}",
+            )
     axes.axvline(1.0, color="black", linewidth=0.8)
     axes.set_xscale("log")
     axes.set_xlabel("peer time ÷ hmath time")

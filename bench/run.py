@@ -24,7 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import harness
 import report
 
-GROUPS = [path.stem for path in sorted((Path(__file__).parent / "cases").glob("*.py")) if path.stem != "__init__"]
+GROUPS = [
+    path.stem for path in sorted((Path(__file__).parent / "cases").glob("*.py")) if path.stem != "__init__"
+]
 
 
 def machine() -> dict[str, Any]:
@@ -75,7 +77,9 @@ def run(cases: list[harness.Case], threads: list[int], turns: int, seconds: floa
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cases", default="*", help="name patterns or group:NAME, separated by commas")
     parser.add_argument("--threads", default="1,2", help="thread counts, separated by commas")
     parser.add_argument("--turns", type=int, default=9, help="how often each side is timed")
@@ -99,8 +103,12 @@ def main(arguments: list[str] | None = None) -> int:
         options.out.write_text(json.dumps(outcome, indent=1) + "\n")
     if options.report:
         report.write(outcome, options.report)
-    failed = [name for name, entry in outcome["cases"].items() for t in entry["threads"].values()
-              if "error" in t or not t.get("agrees", True)]
+    failed = [
+        name
+        for name, entry in outcome["cases"].items()
+        for t in entry["threads"].values()
+        if "error" in t or not t.get("agrees", True)
+    ]
     if failed:
         print("failed or disagreed: " + ", ".join(dict.fromkeys(failed)), file=sys.stderr)
     return 1 if failed else 0

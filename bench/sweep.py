@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parent))
 
 from harness import normal
@@ -78,8 +76,7 @@ def largest_step(times: list[float], sizes: list[int], power: int = 1) -> float:
     """The largest factor by which the cost of all the work grows beyond its size, from one size to the next."""
     total = [t * n**power for t, n in zip(times, sizes, strict=True)]
     return max(
-        (b / a) / (m / n) ** power
-        for a, b, n, m in zip(total, total[1:], sizes, sizes[1:], strict=False)
+        (b / a) / (m / n) ** power for a, b, n, m in zip(total, total[1:], sizes, sizes[1:], strict=False)
     )
 
 
@@ -98,12 +95,16 @@ def main() -> None:
     for name, times in vectors().items():
         left.plot(ELEMENTS, times, marker=".", label=name)
         print(f"{name:12} largest step x{largest_step(times, ELEMENTS):.2f}")
-    left.set(xscale="log", yscale="log", xlabel="elements", ylabel="ns per element", title="one call on n elements")
+    left.set(
+        xscale="log", yscale="log", xlabel="elements", ylabel="ns per element", title="one call on n elements"
+    )
     left.legend()
     times = products()
     print(f"{'matmul':12} largest step x{largest_step(times, SIZES, 3):.2f}")
     right.plot(SIZES, times, marker=".")
-    right.set(xscale="log", yscale="log", xlabel="n", ylabel="ns per 1000 multiply-adds", title="n x n times n x n")
+    right.set(
+        xscale="log", yscale="log", xlabel="n", ylabel="ns per 1000 multiply-adds", title="n x n times n x n"
+    )
     figure.savefig(options.out, dpi=120)
 
 

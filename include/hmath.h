@@ -124,7 +124,8 @@ typedef struct hmath_context hmath_context;
 
 /** Instruction sets. Results never depend on them, to the last bit. */
 enum {
-    HMATH_ISA_DEFAULT = 0,  /* the best this processor has, capped by HMATH_ISA=... in the environment */
+    HMATH_ISA_DEFAULT =
+        0, /* the best this processor has, capped by HMATH_ISA=... in the environment */
     HMATH_ISA_BASELINE = 1, /* what every processor of this architecture has */
     HMATH_ISA_AVX2 = 2,     /* x86-64 with AVX2 and FMA */
     HMATH_ISA_AVX512 = 3,   /* x86-64 with AVX-512 F, DQ, BW, VL */
@@ -134,8 +135,9 @@ enum {
 /** Options of a context. Set struct_size to sizeof(hmath_options); zero means default. */
 typedef struct hmath_options {
     size_t struct_size;
-    int32_t threads; /* how many threads one call may use; 0: HMATH_NUM_THREADS, else the usable cores */
-    int32_t isa;     /* HMATH_ISA_... */
+    int32_t
+        threads; /* how many threads one call may use; 0: HMATH_NUM_THREADS, else the usable cores */
+    int32_t isa; /* HMATH_ISA_... */
 } hmath_options;
 
 /**
@@ -166,13 +168,13 @@ HMATH_CALL hmath_context_options(const hmath_context *ctx, hmath_options *out);
 
 /** Constructors of a MathError. */
 enum {
-    HMATH_DOMAIN_ERROR = 1,       /* argument, index, value, requirement */
-    HMATH_NON_FINITE = 2,         /* argument, index, value */
-    HMATH_DIMENSION_MISMATCH = 3, /* argument, expected, actual */
-    HMATH_EMPTY_INPUT = 4,        /* argument */
+    HMATH_DOMAIN_ERROR = 1,        /* argument, index, value, requirement */
+    HMATH_NON_FINITE = 2,          /* argument, index, value */
+    HMATH_DIMENSION_MISMATCH = 3,  /* argument, expected, actual */
+    HMATH_EMPTY_INPUT = 4,         /* argument */
     HMATH_INDEX_OUT_OF_BOUNDS = 5, /* argument, index, value, integer, bound */
-    HMATH_OVERFLOW = 6,           /* nothing more */
-    HMATH_TYPE_MISMATCH = 7       /* argument, expected, actual */
+    HMATH_OVERFLOW = 6,            /* nothing more */
+    HMATH_TYPE_MISMATCH = 7        /* argument, expected, actual */
 };
 
 /**
@@ -181,12 +183,13 @@ enum {
  */
 typedef struct hmath_error {
     size_t struct_size;
-    int32_t constructor;     /* HMATH_DOMAIN_ERROR ...; 0 where the status was not HMATH_CHECKED */
-    int64_t index, bound;    /* index: flat, row-major position of the offending element in its argument */
-    double value;            /* what stood there */
-    const char *operation;   /* "core.loss" */
-    const char *argument;    /* "prediction", "options.stride" */
-    const char *expected;    /* a length, a shape or a kind, as text */
+    int32_t constructor; /* HMATH_DOMAIN_ERROR ...; 0 where the status was not HMATH_CHECKED */
+    int64_t index,
+        bound;    /* index: flat, row-major position of the offending element in its argument */
+    double value; /* what stood there */
+    const char *operation; /* "core.loss" */
+    const char *argument;  /* "prediction", "options.stride" */
+    const char *expected;  /* a length, a shape or a kind, as text */
     const char *actual;
     const char *requirement; /* "> 0" */
     const char *message;     /* one line with all of it; never NULL after a failure */
@@ -238,7 +241,8 @@ HMATH_CALL hmath_int_get(const hmath_value *v, int64_t *out);
 HMATH_CALL hmath_double_get(const hmath_value *v, double *out);
 
 /** A string of `size` bytes, copied; a terminating zero is added behind them. */
-HMATH_CALL hmath_string_create(hmath_context *ctx, const char *bytes, size_t size, hmath_value **out);
+HMATH_CALL hmath_string_create(hmath_context *ctx, const char *bytes, size_t size,
+                               hmath_value **out);
 
 /** The bytes of a string, borrowed, zero-terminated. */
 HMATH_CALL hmath_string_get(const hmath_value *v, const char **bytes, size_t *size);
@@ -250,24 +254,30 @@ HMATH_CALL hmath_string_get(const hmath_value *v, const char **bytes, size_t *si
  */
 
 /** A list of n values, each retained. HMATH_BAD_ARGUMENT: an item is NULL, or items is and n is not 0. */
-HMATH_CALL hmath_list_create(hmath_context *ctx, const hmath_value *const *items, size_t n, hmath_value **out);
+HMATH_CALL hmath_list_create(hmath_context *ctx, const hmath_value *const *items, size_t n,
+                             hmath_value **out);
 
 /** A tuple of n values, each retained. */
-HMATH_CALL hmath_tuple_create(hmath_context *ctx, const hmath_value *const *items, size_t n, hmath_value **out);
+HMATH_CALL hmath_tuple_create(hmath_context *ctx, const hmath_value *const *items, size_t n,
+                              hmath_value **out);
 
 /* Lists of n plain numbers, copied. Bools: one byte each, true where not 0. */
-HMATH_CALL hmath_list_from_doubles(hmath_context *ctx, const double *data, size_t n, hmath_value **out);
-HMATH_CALL hmath_list_from_ints(hmath_context *ctx, const int64_t *data, size_t n, hmath_value **out);
-HMATH_CALL hmath_list_from_bools(hmath_context *ctx, const uint8_t *data, size_t n, hmath_value **out);
-HMATH_CALL hmath_list_from_int8s(hmath_context *ctx, const int8_t *data, size_t n, hmath_value **out);
+HMATH_CALL hmath_list_from_doubles(hmath_context *ctx, const double *data, size_t n,
+                                   hmath_value **out);
+HMATH_CALL hmath_list_from_ints(hmath_context *ctx, const int64_t *data, size_t n,
+                                hmath_value **out);
+HMATH_CALL hmath_list_from_bools(hmath_context *ctx, const uint8_t *data, size_t n,
+                                 hmath_value **out);
+HMATH_CALL hmath_list_from_int8s(hmath_context *ctx, const int8_t *data, size_t n,
+                                 hmath_value **out);
 
 /* Lists of `rows` lists of `columns` plain numbers each, row-major, copied. */
-HMATH_CALL hmath_rows_from_doubles(hmath_context *ctx, const double *data, size_t rows, size_t columns,
-                                   hmath_value **out);
-HMATH_CALL hmath_rows_from_ints(hmath_context *ctx, const int64_t *data, size_t rows, size_t columns,
-                                hmath_value **out);
-HMATH_CALL hmath_rows_from_bools(hmath_context *ctx, const uint8_t *data, size_t rows, size_t columns,
-                                 hmath_value **out);
+HMATH_CALL hmath_rows_from_doubles(hmath_context *ctx, const double *data, size_t rows,
+                                   size_t columns, hmath_value **out);
+HMATH_CALL hmath_rows_from_ints(hmath_context *ctx, const int64_t *data, size_t rows,
+                                size_t columns, hmath_value **out);
+HMATH_CALL hmath_rows_from_bools(hmath_context *ctx, const uint8_t *data, size_t rows,
+                                 size_t columns, hmath_value **out);
 
 /** How many elements; -1 where v is no list (no tuple). */
 HMATH_API int64_t hmath_list_length(const hmath_value *v);
@@ -288,9 +298,12 @@ HMATH_CALL hmath_list_doubles(const hmath_value *v, const double **data, size_t 
 HMATH_CALL hmath_list_ints(const hmath_value *v, const int64_t **data, size_t *n);
 HMATH_CALL hmath_list_bools(const hmath_value *v, const uint8_t **data, size_t *n);
 HMATH_CALL hmath_list_int8s(const hmath_value *v, const int8_t **data, size_t *n);
-HMATH_CALL hmath_rows_doubles(const hmath_value *v, const double **data, size_t *rows, size_t *columns);
-HMATH_CALL hmath_rows_ints(const hmath_value *v, const int64_t **data, size_t *rows, size_t *columns);
-HMATH_CALL hmath_rows_bools(const hmath_value *v, const uint8_t **data, size_t *rows, size_t *columns);
+HMATH_CALL hmath_rows_doubles(const hmath_value *v, const double **data, size_t *rows,
+                              size_t *columns);
+HMATH_CALL hmath_rows_ints(const hmath_value *v, const int64_t **data, size_t *rows,
+                           size_t *columns);
+HMATH_CALL hmath_rows_bools(const hmath_value *v, const uint8_t **data, size_t *rows,
+                            size_t *columns);
 
 #if defined(__cplusplus) && !defined(HMATH_CDEF)
 }

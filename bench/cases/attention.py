@@ -20,9 +20,17 @@ def with_weights(q, k, v):
 
 for length, width in ((8, 16), (128, 64), (512, 64), (2048, 64)):
     row = f"attention with weights {length}x{width}" if length in (512, 2048) else ""
-    case(f"attention_{length}x{width}", "attention", qkv(length, width),
-         ours(lambda q, k, v: layers.scaled_dot_product_attention(q, k, v, None, None), "q", "k", "v"),
-         theirs(with_weights, "q", "k", "v"), 4.0 * length * length * width, unit="flop", row=row, quick=bool(row))
+    case(
+        f"attention_{length}x{width}",
+        "attention",
+        qkv(length, width),
+        ours(lambda q, k, v: layers.scaled_dot_product_attention(q, k, v, None, None), "q", "k", "v"),
+        theirs(with_weights, "q", "k", "v"),
+        4.0 * length * length * width,
+        unit="flop",
+        row=row,
+        quick=bool(row),
+    )
 
 
 def eight_heads(q, k, v):
@@ -30,7 +38,13 @@ def eight_heads(q, k, v):
     return with_weights(q, k, v)[0].transpose(0, 1).reshape(q.shape[1], -1)
 
 
-case("attention_8_heads_512x64", "attention", qkv(512, 8 * 64),
-     ours(lambda q, k, v: layers.multihead_attention(8, q, k, v, None), "q", "k", "v"),
-     theirs(eight_heads, "q", "k", "v"), 4.0 * 8 * 512 * 512 * 64, unit="flop",
-     row="attention with weights 8 heads x 512")
+case(
+    "attention_8_heads_512x64",
+    "attention",
+    qkv(512, 8 * 64),
+    ours(lambda q, k, v: layers.multihead_attention(8, q, k, v, None), "q", "k", "v"),
+    theirs(eight_heads, "q", "k", "v"),
+    4.0 * 8 * 512 * 512 * 64,
+    unit="flop",
+    row="attention with weights 8 heads x 512",
+)

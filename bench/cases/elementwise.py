@@ -36,8 +36,16 @@ FUNCTIONS = {
 }
 for name, (ours_function, theirs_function, inputs, row) in FUNCTIONS.items():
     for label, n in SIZES.items():
-        case(f"{name}_{label}", "elementwise", inputs(n), ours(ours_function, "x"), theirs(theirs_function, "x"), n,
-             row=row if label == "1M" else "", quick=label == "1M")
+        case(
+            f"{name}_{label}",
+            "elementwise",
+            inputs(n),
+            ours(ours_function, "x"),
+            theirs(theirs_function, "x"),
+            n,
+            row=row if label == "1M" else "",
+            quick=label == "1M",
+        )
 
 ACTIVATIONS = {
     "relu": (core.ReLU, F.relu, ""),
@@ -55,19 +63,39 @@ ACTIVATIONS = {
 for name, (method, theirs_function, row) in ACTIVATIONS.items():
     for label, n in SIZES.items():
         # F.softplus is the identity beyond its threshold of 20, which is an error of 2e-9
-        case(f"{name}_{label}", "activation", any_sign(n),
-             ours(lambda x, method=method: core.activation(method, x), "x"), theirs(theirs_function, "x"), n,
-             row=row if label == "1M" else "", quick=label == "1M")
+        case(
+            f"{name}_{label}",
+            "activation",
+            any_sign(n),
+            ours(lambda x, method=method: core.activation(method, x), "x"),
+            theirs(theirs_function, "x"),
+            n,
+            row=row if label == "1M" else "",
+            quick=label == "1M",
+        )
 
 DERIVATIVES = {
     "gelu": (core.GELU, lambda x: torch.ops.aten.gelu_backward(torch.ones_like(x), x)),
     "silu": (core.SiLU, lambda x: torch.ops.aten.silu_backward(torch.ones_like(x), x)),
 }
 for name, (method, theirs_function) in DERIVATIVES.items():
-    case(f"{name}_derivative_1M", "activation", any_sign(1 << 20),
-         ours(lambda x, method=method: core.activation_derivative(method, x), "x"), theirs(theirs_function, "x"),
-         1 << 20, quick=False)
+    case(
+        f"{name}_derivative_1M",
+        "activation",
+        any_sign(1 << 20),
+        ours(lambda x, method=method: core.activation_derivative(method, x), "x"),
+        theirs(theirs_function, "x"),
+        1 << 20,
+        quick=False,
+    )
 
 for label, n in SIZES.items():
-    case(f"add_{label}", "elementwise", lambda n=n: {"x": normal(n, seed=1), "y": normal(n, seed=2)},
-         ours(operator.add, "x", "y"), theirs(torch.add, "x", "y"), n, quick=label == "1M")
+    case(
+        f"add_{label}",
+        "elementwise",
+        lambda n=n: {"x": normal(n, seed=1), "y": normal(n, seed=2)},
+        ours(operator.add, "x", "y"),
+        theirs(torch.add, "x", "y"),
+        n,
+        quick=label == "1M",
+    )

@@ -40,13 +40,33 @@ def trapezoid_pr(truth, scores):
 
 
 def metric(name, inputs, ours_function, theirs_function, *names):
-    case(name, "metrics", inputs, ours_arrays(ours_function, *names), peer(theirs_function, *names), N,
-         row="metrics 1M", peer_name="scikit-learn")
+    case(
+        name,
+        "metrics",
+        inputs,
+        ours_arrays(ours_function, *names),
+        peer(theirs_function, *names),
+        N,
+        row="metrics 1M",
+        peer_name="scikit-learn",
+    )
 
 
 metric("roc_auc_1M", binary, metrics.roc_auc, sklearn.metrics.roc_auc_score, "truth", "scores")
 metric("pr_auc_1M", binary, metrics.pr_auc, trapezoid_pr, "truth", "scores")
-metric("confusion_matrix_1M", classes, lambda t, p: np.asarray(metrics.confusion_matrix(10, t, p)),
-       sklearn.metrics.confusion_matrix, "truth", "prediction")
-metric("top_k_accuracy_1M", ranked, lambda t, s: metrics.top_k_accuracy(3, t, s),
-       lambda t, s: sklearn.metrics.top_k_accuracy_score(t, s, k=3), "truth", "scores")
+metric(
+    "confusion_matrix_1M",
+    classes,
+    lambda t, p: np.asarray(metrics.confusion_matrix(10, t, p)),
+    sklearn.metrics.confusion_matrix,
+    "truth",
+    "prediction",
+)
+metric(
+    "top_k_accuracy_1M",
+    ranked,
+    lambda t, s: metrics.top_k_accuracy(3, t, s),
+    lambda t, s: sklearn.metrics.top_k_accuracy_score(t, s, k=3),
+    "truth",
+    "scores",
+)

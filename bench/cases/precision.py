@@ -15,7 +15,9 @@ def integers(rows, columns, seed):
 def int8(m, k, n, row):
     def ours_side(inputs):
         # values that quantize to exactly these integers, with scale 1
-        a, b = (precision.quantize(precision.Symmetric, None, inputs[name].astype(np.float64)) for name in "ab")
+        a, b = (
+            precision.quantize(precision.Symmetric, None, inputs[name].astype(np.float64)) for name in "ab"
+        )
         return lambda: precision.int8_gemm(a, b)
 
     def inputs():
@@ -23,8 +25,17 @@ def int8(m, k, n, row):
         a[0, 0] = b[0, 0] = 127
         return {"a": a, "b": b}
 
-    case(f"int8_{m}x{k}x{n}", "precision", inputs, ours_side, theirs(torch._int_mm, "a", "b"), 2.0 * m * k * n,
-         unit="flop", row=row, tolerance=0.0)
+    case(
+        f"int8_{m}x{k}x{n}",
+        "precision",
+        inputs,
+        ours_side,
+        theirs(torch._int_mm, "a", "b"),
+        2.0 * m * k * n,
+        unit="flop",
+        row=row,
+        tolerance=0.0,
+    )
 
 
 for size in (256, 512, 1024):
@@ -42,9 +53,17 @@ def reduced(method, dtype, m, k, n, row=""):
         return lambda: torch.mm(a.to(dtype), b.to(dtype)).double()
 
     # PyTorch rounds the sum to sixteen bits as well
-    case(f"{name}_{m}x{k}x{n}", "precision", lambda: {"a": normal(m, k, seed=1), "b": normal(k, n, seed=2)},
-         ours(lambda a, b: precision.reduced_gemm(method, a, b), "a", "b"), theirs_side, 2.0 * m * k * n,
-         unit="flop", row=row, tolerance=1e-2)
+    case(
+        f"{name}_{m}x{k}x{n}",
+        "precision",
+        lambda: {"a": normal(m, k, seed=1), "b": normal(k, n, seed=2)},
+        ours(lambda a, b: precision.reduced_gemm(method, a, b), "a", "b"),
+        theirs_side,
+        2.0 * m * k * n,
+        unit="flop",
+        row=row,
+        tolerance=1e-2,
+    )
 
 
 for size in (256, 512, 1024):
@@ -57,6 +76,12 @@ def quantized(x):
     return torch.quantize_per_tensor(x.float(), float(scale), 0, torch.qint8)
 
 
-case("quantize_1M", "precision", lambda: {"x": normal(1 << 20, seed=1)},
-     ours(lambda x: precision.quantize(precision.Symmetric, None, x), "x"), theirs(quantized, "x"), 1 << 20,
-     tolerance=None)
+case(
+    "quantize_1M",
+    "precision",
+    lambda: {"x": normal(1 << 20, seed=1)},
+    ours(lambda x: precision.quantize(precision.Symmetric, None, x), "x"),
+    theirs(quantized, "x"),
+    1 << 20,
+    tolerance=None,
+)

@@ -42,8 +42,16 @@ for maker in GENERATORS:
         ("uniform", random.uniform_tensor, torch.rand),
         ("normal", random.normal_tensor, torch.randn),
     ):
-        case(f"{name}_{maker.__name__}_1M", "random", nothing, draws(maker, draw), torch_draws(peer), N,
-             tolerance=None, quick=maker is random.pcg64)
+        case(
+            f"{name}_{maker.__name__}_1M",
+            "random",
+            nothing,
+            draws(maker, draw),
+            torch_draws(peer),
+            N,
+            tolerance=None,
+            quick=maker is random.pcg64,
+        )
 
 
 def drop(function):
@@ -54,10 +62,24 @@ def drop(function):
     return prepare
 
 
-case("dropout_1M", "random", lambda: {"x": normal(N, seed=1)}, drop(layers.dropout),
-     theirs(lambda x: F.dropout(x, 0.5), "x"), N, tolerance=None)
-case("spatial_dropout_32x64x32x32", "random", lambda: {"x": normal(32, 64, 32, 32, seed=1)},
-     drop(layers.spatial_dropout), theirs(lambda x: F.dropout2d(x, 0.5), "x"), 32 * 64 * 32 * 32, tolerance=None)
+case(
+    "dropout_1M",
+    "random",
+    lambda: {"x": normal(N, seed=1)},
+    drop(layers.dropout),
+    theirs(lambda x: F.dropout(x, 0.5), "x"),
+    N,
+    tolerance=None,
+)
+case(
+    "spatial_dropout_32x64x32x32",
+    "random",
+    lambda: {"x": normal(32, 64, 32, 32, seed=1)},
+    drop(layers.spatial_dropout),
+    theirs(lambda x: F.dropout2d(x, 0.5), "x"),
+    32 * 64 * 32 * 32,
+    tolerance=None,
+)
 
 
 def initialise(method, n):
@@ -83,5 +105,13 @@ INITIALISERS = {
     "orthogonal_512": (layers.Orthogonal(1.0), torch.nn.init.orthogonal_, 512),
 }
 for name, (method, peer, n) in INITIALISERS.items():
-    case(f"initialise_{name}", "random", nothing, initialise(method, n), torch_initialise(peer, n), n * n,
-         tolerance=None, quick=name == "orthogonal_512")
+    case(
+        f"initialise_{name}",
+        "random",
+        nothing,
+        initialise(method, n),
+        torch_initialise(peer, n),
+        n * n,
+        tolerance=None,
+        quick=name == "orthogonal_512",
+    )

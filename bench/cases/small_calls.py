@@ -21,10 +21,18 @@ def one():
     return {"x": np.array(0.3)}
 
 
-call("activation_float", one, lambda i: (lambda x: lambda: core.activation(core.Sigmoid, x))(float(i["x"])),
-     theirs(torch.sigmoid, "x"))
-call("sigmoid_8", lambda: {"x": normal(8, seed=1)}, ours(lambda x: core.activation(core.Sigmoid, x), "x"),
-     theirs(torch.sigmoid, "x"))
+call(
+    "activation_float",
+    one,
+    lambda i: (lambda x: lambda: core.activation(core.Sigmoid, x))(float(i["x"])),
+    theirs(torch.sigmoid, "x"),
+)
+call(
+    "sigmoid_8",
+    lambda: {"x": normal(8, seed=1)},
+    ours(lambda x: core.activation(core.Sigmoid, x), "x"),
+    theirs(torch.sigmoid, "x"),
+)
 
 
 def layer():
@@ -32,13 +40,29 @@ def layer():
 
 
 call("dense_1x8x8", layer, ours(layers.dense, "x", "w", "b"), theirs(F.linear, "x", "w", "b"))
-call("layer_norm_1x8", lambda: {"x": normal(1, 8, seed=1)}, ours(lambda x: layers.layer_norm(1, 1e-5, x), "x"),
-     theirs(lambda x: F.layer_norm(x, (8,)), "x"))
-call("mse_8", lambda: {"t": normal(8, seed=1), "p": normal(8, seed=2)},
-     ours(lambda t, p: core.loss(core.MeanSquaredError, core.Mean, t, p), "t", "p"),
-     theirs(lambda t, p: F.mse_loss(p, t), "t", "p"))
-call("add_8", lambda: {"x": normal(8, seed=1), "y": normal(8, seed=2)}, ours(lambda x, y: x + y, "x", "y"),
-     theirs(lambda x, y: x + y, "x", "y"))
+call(
+    "layer_norm_1x8",
+    lambda: {"x": normal(1, 8, seed=1)},
+    ours(lambda x: layers.layer_norm(1, 1e-5, x), "x"),
+    theirs(lambda x: F.layer_norm(x, (8,)), "x"),
+)
+call(
+    "mse_8",
+    lambda: {"t": normal(8, seed=1), "p": normal(8, seed=2)},
+    ours(lambda t, p: core.loss(core.MeanSquaredError, core.Mean, t, p), "t", "p"),
+    theirs(lambda t, p: F.mse_loss(p, t), "t", "p"),
+)
+call(
+    "add_8",
+    lambda: {"x": normal(8, seed=1), "y": normal(8, seed=2)},
+    ours(lambda x, y: x + y, "x", "y"),
+    theirs(lambda x, y: x + y, "x", "y"),
+)
 VALUES = [float(i) for i in range(8)]
-call("tensor_create_release_8", dict, lambda i: lambda: tensor.tensor([8], VALUES).close(),
-     lambda i: lambda: torch.tensor(VALUES, dtype=torch.float64), tolerance=None)
+call(
+    "tensor_create_release_8",
+    dict,
+    lambda i: lambda: tensor.tensor([8], VALUES).close(),
+    lambda i: lambda: torch.tensor(VALUES, dtype=torch.float64),
+    tolerance=None,
+)

@@ -24,7 +24,9 @@ Shapes = dict[str, tuple[int, ...]]
 def initial(shapes: Shapes) -> list[np.ndarray]:
     """Weights of a useful size, biases of 0."""
     return [
-        np.zeros(shape) if len(shape) == 1 else normal(*shape, seed=i, scale=1 / math.sqrt(math.prod(shape[1:])))
+        np.zeros(shape)
+        if len(shape) == 1
+        else normal(*shape, seed=i, scale=1 / math.sqrt(math.prod(shape[1:])))
         for i, shape in enumerate(shapes.values())
     ]
 
@@ -74,11 +76,25 @@ def theirs(model: Callable[..., Any], shapes: Shapes) -> Callable[[dict[str, Any
     return prepare
 
 
-def training(name: str, inputs: Callable[[], dict[str, Any]], shapes: Shapes, ours_model: Callable[..., Any],
-             theirs_model: Callable[..., Any]) -> None:
+def training(
+    name: str,
+    inputs: Callable[[], dict[str, Any]],
+    shapes: Shapes,
+    ours_model: Callable[..., Any],
+    theirs_model: Callable[..., Any],
+) -> None:
     # the two sides take as many steps as their speed allows, so their losses differ after a while
-    case(f"training_step_{name}", "training", inputs, ours(ours_model, shapes), theirs(theirs_model, shapes), 1,
-         unit="call", row=f"training step {name}", tolerance=None)
+    case(
+        f"training_step_{name}",
+        "training",
+        inputs,
+        ours(ours_model, shapes),
+        theirs(theirs_model, shapes),
+        1,
+        unit="call",
+        row=f"training step {name}",
+        tolerance=None,
+    )
 
 
 def classes(batch: int, count: int, seed: int) -> np.ndarray:
@@ -109,7 +125,9 @@ SAME = layers.ConvOptions([1, 1], [1, 1], [1, 1], 1)
 
 def ours_cnn(x, w1, b1, w2, b2, w3, b3):
     for w, b in ((w1, b1), (w2, b2)):
-        x = ad.pooling(layers.MaxPool, [2, 2], [2, 2], [0, 0], ad.activation(core.ReLU, ad.convolution(SAME, x, w, b)))
+        x = ad.pooling(
+            layers.MaxPool, [2, 2], [2, 2], [0, 0], ad.activation(core.ReLU, ad.convolution(SAME, x, w, b))
+        )
     return ad.dense(ad.reshape(x, (-1, 16 * 49)), w3, b3)
 
 
@@ -119,14 +137,27 @@ def theirs_cnn(x, w1, b1, w2, b2, w3, b3):
     return F.linear(x.flatten(1), w3, b3)
 
 
-training("CNN", lambda: {"x": normal(64, 1, 28, 28, seed=1), "t": classes(64, 10, 2)}, CNN, ours_cnn, theirs_cnn)
+training(
+    "CNN", lambda: {"x": normal(64, 1, 28, 28, seed=1), "t": classes(64, 10, 2)}, CNN, ours_cnn, theirs_cnn
+)
 
 # ---------------------------------------------------------------- two pre-norm transformer encoder layers
 
 SEQUENCE, WIDTH, HEADS, INNER = 128, 128, 4, 512
-LAYER = {"g1": (WIDTH,), "c1": (WIDTH,), "qkv": (3 * WIDTH, WIDTH), "qkvb": (3 * WIDTH,), "o": (WIDTH, WIDTH),
-         "ob": (WIDTH,), "g2": (WIDTH,), "c2": (WIDTH,), "f1": (INNER, WIDTH), "f1b": (INNER,), "f2": (WIDTH, INNER),
-         "f2b": (WIDTH,)}
+LAYER = {
+    "g1": (WIDTH,),
+    "c1": (WIDTH,),
+    "qkv": (3 * WIDTH, WIDTH),
+    "qkvb": (3 * WIDTH,),
+    "o": (WIDTH, WIDTH),
+    "ob": (WIDTH,),
+    "g2": (WIDTH,),
+    "c2": (WIDTH,),
+    "f1": (INNER, WIDTH),
+    "f1b": (INNER,),
+    "f2": (WIDTH, INNER),
+    "f2b": (WIDTH,),
+}
 TRANSFORMER = {f"{name}{i}": shape for i in (0, 1) for name, shape in LAYER.items()}
 
 
@@ -150,8 +181,13 @@ def stack(layer):
     return lambda x, *p: layer(layer(x, *p[: len(LAYER)]), *p[len(LAYER) :])
 
 
-training("transformer", lambda: {"x": normal(SEQUENCE, WIDTH, seed=1), "t": classes(SEQUENCE, WIDTH, 2)}, TRANSFORMER,
-         stack(ours_layer), stack(theirs_layer))
+training(
+    "transformer",
+    lambda: {"x": normal(SEQUENCE, WIDTH, seed=1), "t": classes(SEQUENCE, WIDTH, 2)},
+    TRANSFORMER,
+    stack(ours_layer),
+    stack(theirs_layer),
+)
 
 # ---------------------------------------------------------------- a scalar expression of 100,000 nodes
 
@@ -185,5 +221,13 @@ def theirs_chain(inputs):
     return run
 
 
-case("scalar_graph_100k", "training", lambda: {"x": np.array(0.7)}, ours_chain, theirs_chain, NODES, unit="elem",
-     row="scalar graph 100k nodes")
+case(
+    "scalar_graph_100k",
+    "training",
+    lambda: {"x": np.array(0.7)},
+    ours_chain,
+    theirs_chain,
+    NODES,
+    unit="elem",
+    row="scalar graph 100k nodes",
+)

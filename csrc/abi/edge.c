@@ -18,7 +18,8 @@ static hm_status check_handle(hm_context *ctx, const char *name, const hm_value 
 }
 
 /* The failure for a handle that is not what `expected` names. */
-static hm_status mismatch(hm_context *ctx, const char *name, const char *expected, const hm_value *v)
+static hm_status mismatch(hm_context *ctx, const char *name, const char *expected,
+                          const hm_value *v)
 {
     hm_status st = check_handle(ctx, name, v);
     return st != HMATH_OK ? st : hm_fail_type(ctx, name, expected, v);
@@ -39,7 +40,8 @@ hm_status hm_arg_bool(hm_context *ctx, const char *name, const hm_value *v, bool
     return hm_bool_get(v, out) ? HMATH_OK : mismatch(ctx, name, "Bool", v);
 }
 
-hm_status hm_arg_object(hm_context *ctx, const char *name, const hm_value *v, int32_t kind, void *out)
+hm_status hm_arg_object(hm_context *ctx, const char *name, const hm_value *v, int32_t kind,
+                        void *out)
 {
     if (!hm_value_is(v, kind))
         return mismatch(ctx, name, hmath_kind_name(kind), v);
@@ -123,7 +125,8 @@ static bool rows_of(const hm_value *v, hm_element element, rows *out)
     if (!list)
         return false;
     if (hm_list_is_rows(list, element)) {
-        *out = (rows){list->data, list->length, list->columns == HM_FLAT ? 0 : list->columns, false};
+        *out =
+            (rows){list->data, list->length, list->columns == HM_FLAT ? 0 : list->columns, false};
         return true;
     }
     if (list->columns != HM_FLAT || list->element != HM_ELEMENT_VALUE)

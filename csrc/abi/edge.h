@@ -55,7 +55,8 @@ hm_status hm_arg_either_tensor(hm_context *ctx, const char *name, const hm_value
 
 /* [Double]: a flat list, or a Double tensor. [[Double]]: a list of lists, or a Double tensor. */
 hm_status hm_arg_doubles(hm_context *ctx, const char *name, const hm_value *v, hm_doubles *out);
-hm_status hm_arg_double_rows(hm_context *ctx, const char *name, const hm_value *v, hm_double_rows *out);
+hm_status hm_arg_double_rows(hm_context *ctx, const char *name, const hm_value *v,
+                             hm_double_rows *out);
 
 /* [Int], [Bool], [[Bool]]. */
 hm_status hm_arg_ints(hm_context *ctx, const char *name, const hm_value *v, hm_ints *out);

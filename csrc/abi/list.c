@@ -77,22 +77,26 @@ static hm_status rows_from(hm_context *ctx, hm_element element, const void *data
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_list_from_doubles(hmath_context *ctx, const double *data, size_t n, hmath_value **out)
+hmath_status hmath_list_from_doubles(hmath_context *ctx, const double *data, size_t n,
+                                     hmath_value **out)
 {
     return list_from(ctx, HM_ELEMENT_DOUBLE, data, n, out);
 }
 
-hmath_status hmath_list_from_ints(hmath_context *ctx, const int64_t *data, size_t n, hmath_value **out)
+hmath_status hmath_list_from_ints(hmath_context *ctx, const int64_t *data, size_t n,
+                                  hmath_value **out)
 {
     return list_from(ctx, HM_ELEMENT_INT, data, n, out);
 }
 
-hmath_status hmath_list_from_bools(hmath_context *ctx, const uint8_t *data, size_t n, hmath_value **out)
+hmath_status hmath_list_from_bools(hmath_context *ctx, const uint8_t *data, size_t n,
+                                   hmath_value **out)
 {
     return list_from(ctx, HM_ELEMENT_BOOL, data, n, out);
 }
 
-hmath_status hmath_list_from_int8s(hmath_context *ctx, const int8_t *data, size_t n, hmath_value **out)
+hmath_status hmath_list_from_int8s(hmath_context *ctx, const int8_t *data, size_t n,
+                                   hmath_value **out)
 {
     return list_from(ctx, HM_ELEMENT_INT8, data, n, out);
 }
@@ -178,14 +182,14 @@ static hm_status read_rows(const hm_value *v, hm_element element, const void **d
     return HMATH_OK;
 }
 
-#define READ_FLAT(plural, type, element)                                                           \
-    hmath_status hmath_list_##plural(const hmath_value *v, const type **data, size_t *n)           \
-    {                                                                                              \
-        const void *found = NULL;                                                                  \
-        hm_status st = data ? read_flat(v, element, &found, n) : HMATH_BAD_ARGUMENT;               \
-        if (st == HMATH_OK)                                                                        \
-            *data = found;                                                                         \
-        return st;                                                                                 \
+#define READ_FLAT(plural, type, element) \
+    hmath_status hmath_list_##plural(const hmath_value *v, const type **data, size_t *n) \
+    { \
+        const void *found = NULL; \
+        hm_status st = data ? read_flat(v, element, &found, n) : HMATH_BAD_ARGUMENT; \
+        if (st == HMATH_OK) \
+            *data = found; \
+        return st; \
     }
 READ_FLAT(doubles, double, HM_ELEMENT_DOUBLE)
 READ_FLAT(ints, int64_t, HM_ELEMENT_INT)
@@ -193,15 +197,15 @@ READ_FLAT(bools, uint8_t, HM_ELEMENT_BOOL)
 READ_FLAT(int8s, int8_t, HM_ELEMENT_INT8)
 #undef READ_FLAT
 
-#define READ_ROWS(plural, type, element)                                                           \
-    hmath_status hmath_rows_##plural(const hmath_value *v, const type **data, size_t *rows,        \
-                                     size_t *columns)                                              \
-    {                                                                                              \
-        const void *found = NULL;                                                                  \
-        hm_status st = data ? read_rows(v, element, &found, rows, columns) : HMATH_BAD_ARGUMENT;   \
-        if (st == HMATH_OK)                                                                        \
-            *data = found;                                                                         \
-        return st;                                                                                 \
+#define READ_ROWS(plural, type, element) \
+    hmath_status hmath_rows_##plural(const hmath_value *v, const type **data, size_t *rows, \
+                                     size_t *columns) \
+    { \
+        const void *found = NULL; \
+        hm_status st = data ? read_rows(v, element, &found, rows, columns) : HMATH_BAD_ARGUMENT; \
+        if (st == HMATH_OK) \
+            *data = found; \
+        return st; \
     }
 READ_ROWS(doubles, double, HM_ELEMENT_DOUBLE)
 READ_ROWS(ints, int64_t, HM_ELEMENT_INT)

@@ -72,10 +72,12 @@ hmath_status hmath_neural_precision_quantize(hmath_context *ctx, const hmath_val
     const hm_tensor *tensor;
     hm_quantized *result = NULL;
     int64_t along = 0;
-    if ((st = hm_arg_object(ctx, "scheme", scheme, HMATH_KIND_QUANTIZATION, &selected)) == HMATH_OK &&
+    if ((st = hm_arg_object(ctx, "scheme", scheme, HMATH_KIND_QUANTIZATION, &selected)) ==
+            HMATH_OK &&
         (!axis || (st = hm_arg_int(ctx, "axis", axis, &along)) == HMATH_OK) &&
         (st = hm_arg_tensor(ctx, "input", input, &tensor)) == HMATH_OK &&
-        (st = hm_quantize(ctx, selected->scheme, axis ? &along : NULL, tensor, &result)) == HMATH_OK)
+        (st = hm_quantize(ctx, selected->scheme, axis ? &along : NULL, tensor, &result)) ==
+            HMATH_OK)
         *out = &result->base;
     return hm_leave(ctx, st);
 }
@@ -94,7 +96,8 @@ hmath_status hmath_neural_precision_dequantize(hmath_context *ctx, const hmath_v
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_precision_quantized_values(hmath_context *ctx, const hmath_value *quantized,
+hmath_status hmath_neural_precision_quantized_values(hmath_context *ctx,
+                                                     const hmath_value *quantized,
                                                      hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "precision.quantized_values", out);
@@ -143,11 +146,14 @@ hmath_status hmath_quantized_tensor_create(hmath_context *ctx, int32_t scheme, i
     if (!shape && rank > 0)
         return hm_leave(ctx, hm_fail_argument(ctx, "shape", "is null"));
     if (!values || !scales || !zero_points)
-        return hm_leave(ctx, hm_fail_argument(ctx, !values   ? "values"
-                                                   : !scales ? "scales"
-                                                             : "zero_points", "is null"));
+        return hm_leave(ctx, hm_fail_argument(ctx,
+                                              !values   ? "values"
+                                              : !scales ? "scales"
+                                                        : "zero_points",
+                                              "is null"));
     hm_quantized *result = NULL;
-    st = hm_quantized_from_parts(ctx, scheme, axis, rank, shape, values, scales, zero_points, &result);
+    st = hm_quantized_from_parts(ctx, scheme, axis, rank, shape, values, scales, zero_points,
+                                 &result);
     if (st == HMATH_OK)
         *out = &result->base;
     return hm_leave(ctx, st);
@@ -197,7 +203,8 @@ hmath_status hmath_neural_precision_reduced_gemm(hmath_context *ctx, const hmath
     const hm_precision *selected;
     const hm_tensor *a, *b;
     hm_tensor *result = NULL;
-    if ((st = hm_arg_object(ctx, "precision", precision, HMATH_KIND_PRECISION, &selected)) == HMATH_OK &&
+    if ((st = hm_arg_object(ctx, "precision", precision, HMATH_KIND_PRECISION, &selected)) ==
+            HMATH_OK &&
         (st = hm_arg_tensor(ctx, "left", left, &a)) == HMATH_OK &&
         (st = hm_arg_tensor(ctx, "right", right, &b)) == HMATH_OK &&
         (st = hm_reduced_gemm(ctx, selected->format, a, b, &result)) == HMATH_OK)
@@ -244,7 +251,8 @@ hmath_status hmath_neural_precision_loss_scale(hmath_context *ctx, const hmath_v
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_precision_scale_growth_interval(hmath_context *ctx, const hmath_value *state,
+hmath_status hmath_neural_precision_scale_growth_interval(hmath_context *ctx,
+                                                          const hmath_value *state,
                                                           hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "precision.scale_growth_interval", out);
@@ -268,7 +276,8 @@ hmath_status hmath_neural_precision_finite_steps(hmath_context *ctx, const hmath
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_precision_initial_loss_scaler(hmath_context *ctx, const hmath_value *scale,
+hmath_status hmath_neural_precision_initial_loss_scaler(hmath_context *ctx,
+                                                        const hmath_value *scale,
                                                         const hmath_value *growth_interval,
                                                         hmath_value **out)
 {
@@ -301,7 +310,8 @@ hmath_status hmath_neural_precision_scale_loss(hmath_context *ctx, const hmath_v
 }
 
 hmath_status hmath_neural_precision_unscale_gradients(hmath_context *ctx, const hmath_value *state,
-                                                      const hmath_value *gradients, hmath_value **out)
+                                                      const hmath_value *gradients,
+                                                      hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "precision.unscale_gradients", out);
     if (st != HMATH_OK)
@@ -324,7 +334,8 @@ hmath_status hmath_neural_precision_unscale_gradients(hmath_context *ctx, const 
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_precision_update_loss_scaler(hmath_context *ctx, const hmath_value *finite,
+hmath_status hmath_neural_precision_update_loss_scaler(hmath_context *ctx,
+                                                       const hmath_value *finite,
                                                        const hmath_value *state, hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "precision.update_loss_scaler", out);

@@ -3,25 +3,13 @@
 #include "runtime/runtime.h"
 #include "runtime/scalar.h"
 
-hmath_value *hmath_retain(const hmath_value *v)
-{
-    return hm_retain(v);
-}
+hmath_value *hmath_retain(const hmath_value *v) { return hm_retain(v); }
 
-void hmath_release(hmath_value *v)
-{
-    hm_release(v);
-}
+void hmath_release(hmath_value *v) { hm_release(v); }
 
-int32_t hmath_kind(const hmath_value *v)
-{
-    return hm_value_alive(v) ? v->class->kind : 0;
-}
+int32_t hmath_kind(const hmath_value *v) { return hm_value_alive(v) ? v->class->kind : 0; }
 
-int64_t hmath_live_values(void)
-{
-    return hm_runtime_live_values();
-}
+int64_t hmath_live_values(void) { return hm_runtime_live_values(); }
 
 const char *hmath_kind_name(int32_t kind)
 {
@@ -77,7 +65,8 @@ hmath_status hmath_double_create(hmath_context *ctx, double x, hmath_value **out
     return st != HMATH_OK ? st : hm_leave(ctx, hm_double_create(ctx, x, out));
 }
 
-hmath_status hmath_string_create(hmath_context *ctx, const char *bytes, size_t size, hmath_value **out)
+hmath_status hmath_string_create(hmath_context *ctx, const char *bytes, size_t size,
+                                 hmath_value **out)
 {
     hm_status st = hm_edge_enter(ctx, "string_create", out);
     if (st != HMATH_OK)

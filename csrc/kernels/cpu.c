@@ -12,8 +12,9 @@ bool hm_cpu_has_avx2(void)
 
 bool hm_cpu_has_avx512(void)
 {
-    return hm_cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    return hm_cpu_has_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl");
 }
 
 bool hm_cpu_has_avx512_vnni(void)
@@ -30,24 +31,12 @@ bool hm_cpu_has_avx_vnni(void)
 
 #else
 
-bool hm_cpu_has_avx2(void)
-{
-    return false;
-}
+bool hm_cpu_has_avx2(void) { return false; }
 
-bool hm_cpu_has_avx512(void)
-{
-    return false;
-}
+bool hm_cpu_has_avx512(void) { return false; }
 
-bool hm_cpu_has_avx512_vnni(void)
-{
-    return false;
-}
+bool hm_cpu_has_avx512_vnni(void) { return false; }
 
-bool hm_cpu_has_avx_vnni(void)
-{
-    return false;
-}
+bool hm_cpu_has_avx_vnni(void) { return false; }
 
 #endif

@@ -28,8 +28,8 @@ typedef struct hm_quantize_kernels {
     bool (*extremes)(const double *x, int64_t n, hm_extremes *extremes);
 
     /* The same for each column of x[i*stride + j]: low[j], high[j]. */
-    bool (*column_extremes)(const double *x, int64_t rows, int64_t stride, int64_t columns, double *low,
-                            double *high);
+    bool (*column_extremes)(const double *x, int64_t rows, int64_t stride, int64_t columns,
+                            double *low, double *high);
 
     void (*encode)(const double *x, int64_t n, const hm_coding *coding, int8_t *q);
 

@@ -13,9 +13,9 @@
 
 /* A binary format that a double is rounded to. */
 typedef struct hm_reduced_format {
-    int32_t precision;     /* significant bits: 11, 8 */
-    int32_t least;         /* exponent of the smallest normal number: -14, -126 */
-    double largest;        /* the largest finite number */
+    int32_t precision; /* significant bits: 11, 8 */
+    int32_t least;     /* exponent of the smallest normal number: -14, -126 */
+    double largest;    /* the largest finite number */
 } hm_reduced_format;
 
 typedef struct hm_reduced_kernels {
@@ -28,14 +28,14 @@ typedef struct hm_reduced_kernels {
     bool (*round)(const hm_reduced_format *format, const double *x, int64_t n, float *out);
 
     /* The same for a block: rows into a sliver, k by k; columns of a row-major matrix into a panel. */
-    bool (*pack_left)(const hm_reduced_format *format, int64_t rows, int64_t depth, const double *left,
-                      int64_t stride, float *sliver);
+    bool (*pack_left)(const hm_reduced_format *format, int64_t rows, int64_t depth,
+                      const double *left, int64_t stride, float *sliver);
     bool (*pack_right)(const hm_reduced_format *format, int64_t depth, int64_t columns,
                        const double *right, int64_t stride, float *panel);
 
     /* Continue the chains in out, or start them; false where one of them is no longer finite. */
-    bool (*tile)(int64_t rows, int64_t columns, int64_t depth, const float *sliver, const float *panel,
-                 bool first, double *out, int64_t out_stride);
+    bool (*tile)(int64_t rows, int64_t columns, int64_t depth, const float *sliver,
+                 const float *panel, bool first, double *out, int64_t out_stride);
 } hm_reduced_kernels;
 
 #endif

@@ -28,26 +28,14 @@ void hm_test_fail_allocation(int64_t n)
     atomic_store(&until_failure, n < 0 ? NEVER : n);
 }
 
-int hm_test_allocation_failed(void)
-{
-    return atomic_load(&failed);
-}
+int hm_test_allocation_failed(void) { return atomic_load(&failed); }
 
 /* malloc(0) may be NULL, which here would read as a failure. */
-static size_t at_least_one(size_t bytes)
-{
-    return bytes ? bytes : 1;
-}
+static size_t at_least_one(size_t bytes) { return bytes ? bytes : 1; }
 
-void *hm_alloc(size_t bytes)
-{
-    return refused() ? NULL : malloc(at_least_one(bytes));
-}
+void *hm_alloc(size_t bytes) { return refused() ? NULL : malloc(at_least_one(bytes)); }
 
-void *hm_alloc_zeroed(size_t bytes)
-{
-    return refused() ? NULL : calloc(1, at_least_one(bytes));
-}
+void *hm_alloc_zeroed(size_t bytes) { return refused() ? NULL : calloc(1, at_least_one(bytes)); }
 
 void *hm_realloc(void *block, size_t bytes)
 {
@@ -62,7 +50,4 @@ void *hm_alloc_aligned(size_t bytes, size_t alignment)
     return aligned_alloc(alignment, rounded);
 }
 
-void hm_free(void *block)
-{
-    free(block);
-}
+void hm_free(void *block) { free(block); }

@@ -90,7 +90,7 @@ void hm_buffer_cache_clear(void)
 {
     cached *all = NULL;
     pthread_mutex_lock(&cache.lock);
-    for (int class = 0; class < CLASSES; class++) {
+    for (int class = 0; class < CLASSES; class ++) {
         while (cache.blocks[class]) {
             cached *entry = cache.blocks[class];
             cache.blocks[class] = entry->next;
@@ -115,15 +115,9 @@ size_t hm_buffer_cache_bytes(void)
     return bytes;
 }
 
-void hm_buffer_cache_lock(void)
-{
-    pthread_mutex_lock(&cache.lock);
-}
+void hm_buffer_cache_lock(void) { pthread_mutex_lock(&cache.lock); }
 
-void hm_buffer_cache_unlock(void)
-{
-    pthread_mutex_unlock(&cache.lock);
-}
+void hm_buffer_cache_unlock(void) { pthread_mutex_unlock(&cache.lock); }
 
 /* The header takes the first cache line of its own block, so that data stays aligned. */
 _Static_assert(sizeof(hm_buffer) <= HM_ALIGNMENT, "the header fits in the first cache line");

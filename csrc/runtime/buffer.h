@@ -13,7 +13,7 @@
 typedef struct hm_buffer {
     _Atomic int64_t references;
     void *data;
-    size_t capacity; /* of the block this header opens; 0 for adopted memory */
+    size_t capacity;             /* of the block this header opens; 0 for adopted memory */
     void (*release)(void *user); /* adopted memory only; may be NULL */
     void *user;
 } hm_buffer;

@@ -38,15 +38,9 @@ struct hmath_context {
 
 /* ------------------------------------------------- entering and leaving */
 
-static uintptr_t this_thread(void)
-{
-    return (uintptr_t)pthread_self();
-}
+static uintptr_t this_thread(void) { return (uintptr_t)pthread_self(); }
 
-static bool usable(const hm_context *ctx)
-{
-    return ctx && ctx->mark == ALIVE;
-}
+static bool usable(const hm_context *ctx) { return ctx && ctx->mark == ALIVE; }
 
 static frame *frame_below(hm_context *ctx)
 {
@@ -91,15 +85,9 @@ hm_status hm_leave(hm_context *ctx, hm_status st)
     return st;
 }
 
-hm_failure *hm_context_failure(hm_context *ctx)
-{
-    return &ctx->running->failure;
-}
+hm_failure *hm_context_failure(hm_context *ctx) { return &ctx->running->failure; }
 
-const char *hm_context_operation(const hm_context *ctx)
-{
-    return ctx->running->operation;
-}
+const char *hm_context_operation(const hm_context *ctx) { return ctx->running->operation; }
 
 const char *hm_context_rename(hm_context *ctx, const char *operation)
 {
@@ -115,15 +103,9 @@ void hm_context_adopt_inner_failure(hm_context *ctx)
         hm_failure_copy(&ctx->running->failure, &inner->failure);
 }
 
-const hm_kernels *hm_context_kernels(const hm_context *ctx)
-{
-    return ctx->kernels;
-}
+const hm_kernels *hm_context_kernels(const hm_context *ctx) { return ctx->kernels; }
 
-int32_t hm_context_threads(const hm_context *ctx)
-{
-    return ctx->threads;
-}
+int32_t hm_context_threads(const hm_context *ctx) { return ctx->threads; }
 
 /* ------------------------------------------------- scratch */
 
@@ -165,7 +147,8 @@ void hm_scratch_release(hm_context *ctx, void *scratch)
     size_t capacity = ((scratch_header *)block)->capacity;
     if (block == ctx->scratch) {
         ctx->scratch_taken = false;
-    } else if (!ctx->scratch_taken && capacity > ctx->scratch_capacity && capacity <= KEEP_SCRATCH) {
+    } else if (!ctx->scratch_taken && capacity > ctx->scratch_capacity &&
+               capacity <= KEEP_SCRATCH) {
         hm_block_give(ctx->scratch, ctx->scratch_capacity);
         ctx->scratch = block;
         ctx->scratch_capacity = capacity;

@@ -112,7 +112,8 @@ static hm_status copy(hm_context *ctx, hm_element element, const void *data, int
     hm_status st = reserve(ctx, element, length, columns, &list);
     if (st != HMATH_OK)
         return st;
-    int64_t count = columns == HM_FLAT ? length : length * columns; /* reserve checked the product */
+    int64_t count =
+        columns == HM_FLAT ? length : length * columns; /* reserve checked the product */
     if (element == HM_ELEMENT_BOOL)
         for (int64_t i = 0; i < count; i++)
             ((uint8_t *)list->data)[i] = ((const uint8_t *)data)[i] != 0;

@@ -27,8 +27,9 @@ typedef struct hm_list {
     int64_t length;  /* elements of a flat list, rows of a block */
     int64_t columns; /* HM_FLAT, or the length of each row */
     void *data;      /* doubles, ints ...; hm_value pointers for HM_ELEMENT_VALUE */
-    hm_buffer *buffer;       /* what data lies in; NULL where it lies behind the list itself or in `block` */
-    const hm_value *block;   /* a row view keeps its block */
+    hm_buffer
+        *buffer; /* what data lies in; NULL where it lies behind the list itself or in `block` */
+    const hm_value *block; /* a row view keeps its block */
 } hm_list;
 
 typedef struct hm_tuple {

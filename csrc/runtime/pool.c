@@ -23,7 +23,8 @@
 enum { WATCH_NANOSECONDS = 100 * 1000, PAUSES_PER_LOOK = 16, OPEN = 1, ENTRY = 2 };
 
 static struct {
-    pthread_mutex_t lock; /* held by the caller whose job this is, and while workers start or stop */
+    pthread_mutex_t
+        lock; /* held by the caller whose job this is, and while workers start or stop */
     pthread_t workers[HM_POOL_THREADS];
     _Atomic int32_t last_core[HM_POOL_THREADS];
     int32_t started;
@@ -32,7 +33,7 @@ static struct {
     _Atomic uint32_t sleeping; /* workers in, or about to enter, the futex */
     _Atomic bool stopping;
 
-    _Atomic int64_t door; /* OPEN while workers may enter, plus ENTRY for each one inside */
+    _Atomic int64_t door;   /* OPEN while workers may enter, plus ENTRY for each one inside */
     _Atomic int32_t wanted; /* workers with a smaller number may enter */
     void (*body)(void *, int64_t);
     void *task;

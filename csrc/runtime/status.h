@@ -40,7 +40,8 @@ hm_status hm_fail_requirement(hm_context *ctx, const char *argument, const char 
 hm_status hm_fail_nonfinite(hm_context *ctx, const char *argument, int64_t index, double value);
 
 /* A length or an extent that is not what another argument makes it. */
-hm_status hm_fail_dimension(hm_context *ctx, const char *argument, int64_t expected, int64_t actual);
+hm_status hm_fail_dimension(hm_context *ctx, const char *argument, int64_t expected,
+                            int64_t actual);
 
 /* A rank, a shape or a rule between extents, as texts; both are copied. */
 hm_status hm_fail_shape(hm_context *ctx, const char *argument, const char *expected,

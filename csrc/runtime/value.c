@@ -29,20 +29,11 @@ static void bury(hm_value *v)
     hm_free(atomic_exchange(&quarantine[place], v));
 }
 
-bool hm_value_alive(const hm_value *v)
-{
-    return v && atomic_load(&v->references) > 0;
-}
+bool hm_value_alive(const hm_value *v) { return v && atomic_load(&v->references) > 0; }
 #else
-static void bury(hm_value *v)
-{
-    hm_free(v);
-}
+static void bury(hm_value *v) { hm_free(v); }
 
-bool hm_value_alive(const hm_value *v)
-{
-    return v != NULL;
-}
+bool hm_value_alive(const hm_value *v) { return v != NULL; }
 #endif
 
 hm_value *hm_value_alloc(const hm_class *class, size_t size)

@@ -334,8 +334,7 @@ static void segments_chunk(void *task, int64_t chunk)
 }
 
 /* Without spatial axes channels are columns: rows of the batch, a panel of channels at a time. */
-static void affine_panel(affine_task *t, int64_t row, int64_t rows, int64_t first,
-                         int64_t columns)
+static void affine_panel(affine_task *t, int64_t row, int64_t rows, int64_t first, int64_t columns)
 {
     const double *x = t->x + row * t->channels + first;
     double *out = t->out + row * t->channels + first;

@@ -19,10 +19,7 @@ typedef struct pass {
     int64_t groups;
 } pass;
 
-static int64_t ceiling(int64_t n, int64_t d)
-{
-    return (n + d - 1) / d;
-}
+static int64_t ceiling(int64_t n, int64_t d) { return (n + d - 1) / d; }
 
 static hm_range piece(int64_t first, int64_t size, int64_t end)
 {
@@ -87,8 +84,8 @@ hm_status hm_run_panels(hm_context *ctx, const hm_panels *p, void *job)
 
     assert(p->sliver_bytes <= HM_SLIVER_BYTES);
     pass s = {.p = p, .job = job};
-    hm_status st = hm_scratch_create(ctx, (size_t)ceiling(widest, p->tile_columns), p->panel_bytes,
-                                     &s.right);
+    hm_status st =
+        hm_scratch_create(ctx, (size_t)ceiling(widest, p->tile_columns), p->panel_bytes, &s.right);
     if (st != HMATH_OK)
         return st;
     for (int64_t j = 0; j < p->columns; j += PANEL_COLUMNS) {

@@ -23,7 +23,8 @@ typedef struct hm_range {
 typedef struct hm_panels {
     int64_t rows, columns, depth; /* depth >= 1 */
     int64_t tile_rows, tile_columns, depth_block;
-    size_t sliver_bytes, panel_bytes; /* of one sliver and one panel over depth_block; slivers lie on the
+    size_t sliver_bytes,
+        panel_bytes; /* of one sliver and one panel over depth_block; slivers lie on the
                                          stack and have at most HM_SLIVER_BYTES */
 
     /* Fill one panel (of at most tile_columns) or one sliver (of at most tile_rows). */

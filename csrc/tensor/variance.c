@@ -6,7 +6,8 @@
 #include "tensor/view.h"
 
 /* A set of axes that is no run of neighbours becomes one when the others are moved to the front. */
-static hm_status kept_first(hm_context *ctx, const hm_tensor *input, uint32_t reduced, hm_tensor **out)
+static hm_status kept_first(hm_context *ctx, const hm_tensor *input, uint32_t reduced,
+                            hm_tensor **out)
 {
     int64_t order[HM_MAX_RANK];
     int32_t n = 0;

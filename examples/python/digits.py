@@ -36,7 +36,9 @@ FIGURE = Path("digits.png")
 
 
 def digest(arrays: list[np.ndarray]) -> str:
-    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()[:32]
+    return hashlib.sha256(b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)).hexdigest()[
+        :32
+    ]
 
 
 def train(learn: Digits, rng: random.RNG) -> tuple[digits_network.Parameters, list[float], random.RNG]:
@@ -68,14 +70,17 @@ def evaluate_quantized(parameters: digits_network.Parameters, held_out: Digits, 
     quantized = digits_quantized.predict(digits_quantized.quantize(parameters), held_out)
     accuracy = np.mean(quantized.argmax(axis=1) == held_out.labels)
     error = np.abs(quantized - logits).max()
-    print(f"in 8-bit integers: accuracy {100 * accuracy:.2f} %, largest logit error {error:.3f} of {np.abs(logits).max():.1f}")
+    print(f"in 8-bit integers: accuracy {100 * accuracy:.2f} %")
+    print(f"largest error of a logit in 8-bit integers: {error:.3f}; logits reach {np.abs(logits).max():.1f}")
 
 
 def train_mixed(learn: Digits, held_out: Digits, rng: random.RNG) -> list[float]:
     """Training in sixteen bits; returns the loss scale at every step."""
     weights, scales, skipped = digits_mixed.train(learn, rng)
     accuracy = digits_mixed.accuracy(weights, held_out)
-    print(f"trained in FP16: accuracy {100 * accuracy:.2f} %, {skipped} of {len(scales)} steps skipped on overflow")
+    print(
+        f"trained in FP16: accuracy {100 * accuracy:.2f} %, {skipped} of {len(scales)} steps skipped on overflow"
+    )
     return scales
 
 
@@ -89,7 +94,9 @@ def draw_roc(axes: plt.Axes, logits: np.ndarray, truth: np.ndarray) -> None:
         is_digit, scores = truth == digit, np.ascontiguousarray(probabilities[:, digit])
         false_positive, true_positive, *_ = metrics.roc_curve(is_digit, scores)
         axes.plot(false_positive, true_positive, label=f"{digit}: {metrics.roc_auc(is_digit, scores):.4f}")
-    axes.set(xlabel="false positives", ylabel="true positives", xlim=(-0.002, 0.05), ylim=(0.9, 1.002), title="ROC")
+    axes.set(
+        xlabel="false positives", ylabel="true positives", xlim=(-0.002, 0.05), ylim=(0.9, 1.002), title="ROC"
+    )
     axes.legend(title="area", fontsize=6, title_fontsize=7)
 
 

@@ -1,7 +1,8 @@
 """A small convolutional network as a graph, and its training step as one program.
 
 The graph is written once, for a batch of fixed size. Its gradients are nodes as well, and so is Adam: loss,
-gradients and update compile to one program, which takes a batch, the parameters and Adam's state, and returns the loss and the next parameters and state.
+gradients and update compile to one program, which takes a batch, the parameters and Adam's state, and returns the
+loss and the next parameters and state.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ def training_step(total_steps: int) -> ad.Program:
     parameters, state = variables(), optim.adam_variables(list(SHAPES.values()))
     loss = -ad.sum(target * ad.log_softmax(logits(images, parameters))) / BATCH
     gradients = ad.gradient(loss, parameters)
-    updated, next_state = optim.adam(parameters, gradients, state, rate=optim.cosine(state[0], RATE, total_steps))
+    updated, next_state = optim.adam(
+        parameters, gradients, state, rate=optim.cosine(state[0], RATE, total_steps)
+    )
     return ad.compile([loss, *updated, *next_state], [images, target, *parameters, *state])
 
 

@@ -7,10 +7,10 @@
 /* Callbacks of custom graph nodes, defined in autodiff.py. `user` is a number that names a pair of
  * functions. */
 extern "Python" {
-    hmath_status hmath_python_forward(hmath_context *ctx, void *user,
-                                      const hmath_value *const *inputs, size_t n, hmath_value **out);
-    hmath_status hmath_python_reverse(hmath_context *ctx, void *user,
-                                      const hmath_value *const *inputs, size_t n,
-                                      const hmath_value *adjoint, hmath_value **cotangents_tuple);
-    void hmath_python_destroy(void *user);
+hmath_status hmath_python_forward(hmath_context *ctx, void *user, const hmath_value *const *inputs,
+                                  size_t n, hmath_value **out);
+hmath_status hmath_python_reverse(hmath_context *ctx, void *user, const hmath_value *const *inputs,
+                                  size_t n, const hmath_value *adjoint,
+                                  hmath_value **cotangents_tuple);
+void hmath_python_destroy(void *user);
 }

@@ -24,11 +24,11 @@ static int check_failures, check_passes;
 #define CHECK_INT(got, wanted) check_ints((got), (wanted), #got, __FILE__, __LINE__)
 #define CHECK_BITS(got, wanted) check_bits((got), (wanted), #got, __FILE__, __LINE__)
 #define CHECK_TEXT(got, wanted) check_text((got), (wanted), #got, __FILE__, __LINE__)
-#define RUN(test)                                                                                  \
-    do {                                                                                           \
-        int failures_before = check_failures;                                                      \
-        test();                                                                                    \
-        printf("%s %s\n", check_failures == failures_before ? "ok  " : "FAIL", #test);             \
+#define RUN(test) \
+    do { \
+        int failures_before = check_failures; \
+        test(); \
+        printf("%s %s\n", check_failures == failures_before ? "ok  " : "FAIL", #test); \
     } while (0)
 
 enum { CHECK_PRINTED = 20 };
@@ -42,7 +42,8 @@ static inline int check_that(int holds, const char *text, const char *file, int 
     return holds;
 }
 
-static inline int check_ints(int64_t got, int64_t wanted, const char *text, const char *file, int line)
+static inline int check_ints(int64_t got, int64_t wanted, const char *text, const char *file,
+                             int line)
 {
     if (got != wanted && check_failures < CHECK_PRINTED)
         printf("got %" PRId64 ", wanted %" PRId64 ": ", got, wanted);
@@ -55,15 +56,16 @@ static inline int same_bits(double a, double b)
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
 }
 
-static inline int check_bits(double got, double wanted, const char *text, const char *file, int line)
+static inline int check_bits(double got, double wanted, const char *text, const char *file,
+                             int line)
 {
     if (!same_bits(got, wanted) && check_failures < CHECK_PRINTED)
         printf("got %a, wanted %a: ", got, wanted);
     return check_that(same_bits(got, wanted), text, file, line);
 }
 
-static inline int check_text(const char *got, const char *wanted, const char *text, const char *file,
-                             int line)
+static inline int check_text(const char *got, const char *wanted, const char *text,
+                             const char *file, int line)
 {
     int same = got && wanted ? strcmp(got, wanted) == 0 : got == wanted;
     if (!same && check_failures < CHECK_PRINTED)

@@ -202,7 +202,8 @@ static void test_quantized_from_parts(void)
     const int8_t values[] = {1, 2, 3, 4};
     const double scales[] = {1.0, 2.0}, wrong[] = {1.0, 0.0}, infinite[] = {1.0, INFINITY};
     hmath_value *q = NULL, *t = NULL;
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, scales, zeros, &q), HMATH_OK);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, scales, zeros, &q),
+              HMATH_OK);
     CHECK_INT(hmath_neural_precision_dequantize(ctx, q, &t), HMATH_OK);
     CHECK_BITS(((hm_tensor *)t)->data[3], -2.0);
     int32_t kind, rank;
@@ -214,23 +215,33 @@ static void test_quantized_from_parts(void)
     hmath_release(q);
     hmath_release(t);
     q = NULL;
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 3, 0, 2, shape, values, scales, zeros, &q), HMATH_CHECKED);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 3, 0, 2, shape, values, scales, zeros, &q),
+              HMATH_CHECKED);
     check_error(HMATH_DOMAIN_ERROR, "scheme", -1);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 2, 2, shape, values, scales, zeros, &q), HMATH_CHECKED);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 2, 2, shape, values, scales, zeros, &q),
+              HMATH_CHECKED);
     check_error(HMATH_INDEX_OUT_OF_BOUNDS, "axis", -1);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, zeros, values, scales, zeros, &q), HMATH_CHECKED);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, zeros, values, scales, zeros, &q),
+              HMATH_CHECKED);
     check_error(HMATH_EMPTY_INPUT, "values", -1);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, wrong, zeros, &q), HMATH_CHECKED);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, wrong, zeros, &q),
+              HMATH_CHECKED);
     check_error(HMATH_DOMAIN_ERROR, "scales", 1);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, infinite, zeros, &q), HMATH_CHECKED);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, infinite, zeros, &q),
+              HMATH_CHECKED);
     check_error(HMATH_NON_FINITE, "scales", 1);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, scales, far, &q), HMATH_CHECKED);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 2, 0, 2, shape, values, scales, far, &q),
+              HMATH_CHECKED);
     check_error(HMATH_DOMAIN_ERROR, "zero_points", 1);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, shape, values, scales, zeros, &q), HMATH_CHECKED);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, shape, values, scales, zeros, &q),
+              HMATH_CHECKED);
     check_error(HMATH_DOMAIN_ERROR, "zero_points", 1);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, shape, values, scales, symmetric, NULL), HMATH_BAD_ARGUMENT);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, NULL, values, scales, symmetric, &q), HMATH_BAD_ARGUMENT);
-    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, shape, NULL, scales, symmetric, &q), HMATH_BAD_ARGUMENT);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, shape, values, scales, symmetric, NULL),
+              HMATH_BAD_ARGUMENT);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, NULL, values, scales, symmetric, &q),
+              HMATH_BAD_ARGUMENT);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, 1, 0, 2, shape, NULL, scales, symmetric, &q),
+              HMATH_BAD_ARGUMENT);
     CHECK(q == NULL);
 }
 
@@ -250,12 +261,13 @@ static void test_dequantize__overflow(void)
 
 /* ------------------------------------------------- products */
 
-static hmath_value *quantized(int32_t kind, int64_t axis, int64_t rows, int64_t columns, const int8_t *values,
-                              const double *scales, const int64_t *zeros)
+static hmath_value *quantized(int32_t kind, int64_t axis, int64_t rows, int64_t columns,
+                              const int8_t *values, const double *scales, const int64_t *zeros)
 {
     hmath_value *v = NULL;
     const int64_t shape[] = {rows, columns};
-    CHECK_INT(hmath_quantized_tensor_create(ctx, kind, axis, 2, shape, values, scales, zeros, &v), HMATH_OK);
+    CHECK_INT(hmath_quantized_tensor_create(ctx, kind, axis, 2, shape, values, scales, zeros, &v),
+              HMATH_OK);
     return v;
 }
 
@@ -340,7 +352,8 @@ static void test_int8_gemm__scales(void)
 static hmath_value *format(int half)
 {
     hmath_value *v = NULL;
-    CHECK_INT(half ? hmath_neural_precision_fp16_create(ctx, &v) : hmath_neural_precision_bf16_create(ctx, &v),
+    CHECK_INT(half ? hmath_neural_precision_fp16_create(ctx, &v)
+                   : hmath_neural_precision_bf16_create(ctx, &v),
               HMATH_OK);
     return v;
 }
@@ -349,7 +362,8 @@ static void check_reduced_error(int half, const int64_t *left, const int64_t *ri
                                 int32_t constructor, const char *argument)
 {
     double data[16] = {value};
-    hmath_value *f = format(half), *l = tensor(2, left, data), *r = tensor(2, right, data), *out = NULL;
+    hmath_value *f = format(half), *l = tensor(2, left, data), *r = tensor(2, right, data),
+                *out = NULL;
     CHECK_INT(hmath_neural_precision_reduced_gemm(ctx, f, l, r, &out), HMATH_CHECKED);
     check_error(constructor, argument, constructor == HMATH_NON_FINITE ? 0 : -1);
     CHECK(out == NULL);
@@ -370,7 +384,8 @@ static void test_products__failures(void)
     check_reduced_error(1, square, no_columns, 65520.0, HMATH_OVERFLOW, NULL);
 
     double data[4] = {0};
-    hmath_value *f = format(1), *a = tensor(2, no_columns, data), *b = tensor(2, no_rows, data), *out = NULL;
+    hmath_value *f = format(1), *a = tensor(2, no_columns, data), *b = tensor(2, no_rows, data),
+                *out = NULL;
     CHECK_INT(hmath_neural_precision_reduced_gemm(ctx, f, a, b, &out), HMATH_OK);
     for (int i = 0; i < 4; i++)
         CHECK_BITS(((hm_tensor *)out)->data[i], 0.0);
@@ -385,7 +400,8 @@ static void test_products__failures(void)
     const int8_t q[] = {1, 2, 3, 4};
     const double ones[] = {1.0, 1.0};
     const int64_t zeros[] = {0, 0};
-    hmath_value *per_row = quantized(1, 0, 2, 2, q, ones, zeros), *per_column = quantized(1, 1, 2, 2, q, ones, zeros);
+    hmath_value *per_row = quantized(1, 0, 2, 2, q, ones, zeros),
+                *per_column = quantized(1, 1, 2, 2, q, ones, zeros);
     hmath_value *flat = quantized(1, -1, 1, 4, q, ones, zeros);
     CHECK_INT(hmath_neural_precision_int8_gemm(ctx, per_column, per_column, &out), HMATH_CHECKED);
     check_error(HMATH_DIMENSION_MISMATCH, "left", -1);
@@ -403,8 +419,8 @@ static void test_products__failures(void)
 
 /* ------------------------------------------------- loss scaling */
 
-static void check_update(double scale, int64_t interval, int64_t steps, int finite, double wanted_scale,
-                         int64_t wanted_steps)
+static void check_update(double scale, int64_t interval, int64_t steps, int finite,
+                         double wanted_scale, int64_t wanted_steps)
 {
     hmath_value *state = scaler(scale, interval, steps), *flag = NULL, *next = NULL, *part = NULL;
     double got;
@@ -589,9 +605,11 @@ static void test_clip_gradients(void)
 /* ------------------------------------------------- memory */
 
 static hmath_status run_everything(hmath_value *symmetric, hmath_value *axis, hmath_value *input,
-                                   hmath_value *square, hmath_value *state, hmath_value *bound, hmath_value *gradient)
+                                   hmath_value *square, hmath_value *state, hmath_value *bound,
+                                   hmath_value *gradient)
 {
-    hmath_value *q = NULL, *t = NULL, *pair = NULL, *clipped = NULL, *w = NULL, *y = NULL, *z = NULL, *f = NULL;
+    hmath_value *q = NULL, *t = NULL, *pair = NULL, *clipped = NULL, *w = NULL, *y = NULL,
+                *z = NULL, *f = NULL;
     hmath_status st;
     if ((st = hmath_neural_precision_quantize(ctx, symmetric, axis, input, &q)) == HMATH_OK &&
         (st = hmath_neural_precision_dequantize(ctx, q, &t)) == HMATH_OK &&
@@ -620,7 +638,8 @@ static void test_every_allocation_fails(void)
     const int64_t extents[] = {20, 300};
     hmath_value *s = scheme(1), *t = tensor(2, extents, data), *state = scaler(2, 1, 0);
     hmath_value *square = tensor(2, (int64_t[]){60, 60}, data);
-    hmath_value *bound = number(1), *g = doubles(data, 1000), *axes[] = {NULL, integer(0), integer(1)};
+    hmath_value *bound = number(1), *g = doubles(data, 1000),
+                *axes[] = {NULL, integer(0), integer(1)};
     for (int a = 0; a < 3; a++) {
         int64_t before = hmath_live_values(), n = 0;
         for (;; n++) {

@@ -69,7 +69,8 @@ static void test_null_arguments(void)
     CHECK_INT(hmath_rows_from_ints(ctx, NULL, 1, 1, &v), HMATH_BAD_ARGUMENT);
     const hmath_value *holes[] = {NULL};
     CHECK_INT(hmath_tuple_create(ctx, holes, 1, &v), HMATH_BAD_ARGUMENT);
-    CHECK_TEXT(hmath_last_error(ctx)->message, "tuple_create: items holds a null or released handle");
+    CHECK_TEXT(hmath_last_error(ctx)->message,
+               "tuple_create: items holds a null or released handle");
     CHECK_INT(hmath_last_error(ctx)->constructor, 0);
     CHECK(v == (hmath_value *)&ctx);
     hmath_release(NULL);
@@ -82,7 +83,8 @@ static void test_null_arguments(void)
 static void test_options(void)
 {
     hmath_context *other = NULL;
-    hmath_options options = {.struct_size = sizeof options, .threads = 3, .isa = HMATH_ISA_BASELINE};
+    hmath_options options = {
+        .struct_size = sizeof options, .threads = 3, .isa = HMATH_ISA_BASELINE};
     CHECK_INT(hmath_context_create(&options, &other), HMATH_OK);
     hmath_options found = {.struct_size = sizeof found};
     CHECK_INT(hmath_context_options(other, &found), HMATH_OK);
@@ -192,7 +194,8 @@ static void test_bulk(void)
     hmath_release(v);
 
     /* a size whose bytes do not fit is memory that cannot be had */
-    CHECK_INT(hmath_rows_from_doubles(ctx, (const double *)ints, SIZE_MAX / 4, 8, &v), HMATH_NO_MEMORY);
+    CHECK_INT(hmath_rows_from_doubles(ctx, (const double *)ints, SIZE_MAX / 4, 8, &v),
+              HMATH_NO_MEMORY);
 }
 
 /* A chain of a million tuples is released by a loop: recursion would overflow the stack. */
@@ -271,7 +274,8 @@ static void test_reentry(void)
     CHECK(hmath_last_error(ctx) == NULL);
     hmath_release(v);
     hm_leave(ctx, st);
-    CHECK_TEXT(hmath_last_error(ctx)->message, "outer: values is empty; required at least one element");
+    CHECK_TEXT(hmath_last_error(ctx)->message,
+               "outer: values is empty; required at least one element");
 
     CHECK_INT(hm_enter(ctx, "outer"), HMATH_OK);
     CHECK_INT(hmath_list_from_doubles(ctx, NULL, 1, &v), HMATH_BAD_ARGUMENT);

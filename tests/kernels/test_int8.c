@@ -7,8 +7,8 @@
 #include "kernels/kernels.h"
 
 #if defined(__x86_64__)
-extern const hm_int8_kernels hm_k_int8_baseline, hm_k_int8_avx2, hm_k_int8_avx512, hm_k_int8_avx2vnni,
-    hm_k_int8_avx512vnni;
+extern const hm_int8_kernels hm_k_int8_baseline, hm_k_int8_avx2, hm_k_int8_avx512,
+    hm_k_int8_avx2vnni, hm_k_int8_avx512vnni;
 #endif
 
 static uint64_t state = 42;
@@ -20,10 +20,12 @@ static int8_t random_byte(int extreme)
     return extreme ? (q & 1 ? -128 : 127) : q;
 }
 
-static void check_tile(const hm_int8_kernels *k, int64_t rows, int64_t columns, int64_t depth, int extreme)
+static void check_tile(const hm_int8_kernels *k, int64_t rows, int64_t columns, int64_t depth,
+                       int extreme)
 {
     const int64_t padded = (depth + 3) / 4 * 4, left_stride = depth + 3, right_stride = columns + 5;
-    int8_t *left = malloc((size_t)(rows * left_stride)), *right = malloc((size_t)(depth * right_stride) + 1);
+    int8_t *left = malloc((size_t)(rows * left_stride)),
+           *right = malloc((size_t)(depth * right_stride) + 1);
     void *sliver = malloc(k->left_step * (size_t)padded + (size_t)k->tile_rows * 4);
     void *panel = malloc(k->right_step * (size_t)padded + 1);
     int32_t *sums = malloc(sizeof(int32_t) * (size_t)(k->tile_rows * k->tile_columns));
@@ -91,7 +93,8 @@ static void check_plain_finish(const hm_int8_kernels *k, double row_scale, const
         for (int i = 0; i < 2; i++)
             for (int j = 0; j < 64; j++)
                 CHECK_BITS(out[i * 64 + j],
-                           j < columns ? from[i * k->tile_columns + j] * scales[j] * row_scales[i] : 0.25);
+                           j < columns ? from[i * k->tile_columns + j] * scales[j] * row_scales[i]
+                                       : 0.25);
     }
 }
 
@@ -107,8 +110,13 @@ static void check_finish(const hm_int8_kernels *k)
         scales[j] = 0.5;
     }
     const double row_zero = 2, row_sum = 100, row_scale = 4;
-    const hm_int8_coding coding = {.row_zeros = &row_zero, .row_sums = &row_sum, .row_scales = &row_scale,
-                                   .zeros = zeros, .sums = sums, .scales = scales, .depth = 7};
+    const hm_int8_coding coding = {.row_zeros = &row_zero,
+                                   .row_sums = &row_sum,
+                                   .row_scales = &row_scale,
+                                   .zeros = zeros,
+                                   .sums = sums,
+                                   .scales = scales,
+                                   .depth = 7};
     for (int place = 0; place < N; place++) {
         const double corrections = -zeros[place] * 100 - 2 * sums[place] + 7 * 2 * zeros[place];
         const double limits[] = {-0x1p31, 0x1p31 - 1, -0x1p31 - 1, 0x1p31};

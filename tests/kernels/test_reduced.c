@@ -25,7 +25,8 @@ static double from_bits(uint32_t bits, int fraction_bits, int bias)
     return ldexp(fraction + (1u << fraction_bits), (int)exponent - bias - fraction_bits);
 }
 
-static void check_round(const hm_reduced_kernels *k, const hm_reduced_format *format, double x, double wanted)
+static void check_round(const hm_reduced_kernels *k, const hm_reduced_format *format, double x,
+                        double wanted)
 {
     /* in every lane, and with both signs */
     double in[37];
@@ -41,28 +42,31 @@ static void check_round(const hm_reduced_kernels *k, const hm_reduced_format *fo
     CHECK_INT(bad, 0);
 }
 
-static void test_every_number(const hm_reduced_kernels *k, const hm_reduced_format *format, int fraction_bits,
-                              int bias, uint32_t finite)
+static void test_every_number(const hm_reduced_kernels *k, const hm_reduced_format *format,
+                              int fraction_bits, int bias, uint32_t finite)
 {
     for (uint32_t bits = 0; bits < finite; bits++) {
         const double here = from_bits(bits, fraction_bits, bias);
         check_round(k, format, here, here);
         if (bits + 1 == finite)
             break;
-        const double next = from_bits(bits + 1, fraction_bits, bias), middle = here + (next - here) / 2;
+        const double next = from_bits(bits + 1, fraction_bits, bias),
+                     middle = here + (next - here) / 2;
         check_round(k, format, middle, bits & 1 ? next : here);
         check_round(k, format, nextafter(middle, 0), here);
         check_round(k, format, nextafter(middle, INFINITY), next);
     }
 }
 
-static void check_overflow(const hm_reduced_kernels *k, const hm_reduced_format *format, double limit)
+static void check_overflow(const hm_reduced_kernels *k, const hm_reduced_format *format,
+                           double limit)
 {
     /* the limit is half a unit above the largest number, and a tie goes to the even infinity */
     double in[19] = {0};
     float out[19];
     for (int place = 0; place < 19; place++) {
-        const double beyond[] = {limit, -limit, nextafter(limit, INFINITY), DBL_MAX, -DBL_MAX, 0x1p500, 0x1p1010};
+        const double beyond[] = {limit,   -limit,  nextafter(limit, INFINITY), DBL_MAX, -DBL_MAX,
+                                 0x1p500, 0x1p1010};
         for (int which = 0; which < 7; which++) {
             in[place] = beyond[which];
             CHECK(!k->round(format, in, 19, out));
@@ -85,13 +89,17 @@ static double random_double(void)
 }
 
 /* C's fmaf rounds once by definition; the chains start at +0 and go on across a block. */
-static void check_tile(const hm_reduced_kernels *k, int64_t rows, int64_t columns, int64_t depth, double scale)
+static void check_tile(const hm_reduced_kernels *k, int64_t rows, int64_t columns, int64_t depth,
+                       double scale)
 {
     const int64_t r = k->tile_rows, c = k->tile_columns, cut = depth / 3;
-    double *left = malloc(sizeof(double) * (size_t)(rows * depth)), *right = malloc(sizeof(double) * (size_t)(depth * columns));
-    float *sliver = malloc(sizeof(float) * (size_t)(r * depth)), *panel = malloc(sizeof(float) * (size_t)(c * depth));
+    double *left = malloc(sizeof(double) * (size_t)(rows * depth)),
+           *right = malloc(sizeof(double) * (size_t)(depth * columns));
+    float *sliver = malloc(sizeof(float) * (size_t)(r * depth)),
+          *panel = malloc(sizeof(float) * (size_t)(c * depth));
     double *out = malloc(sizeof(double) * (size_t)(rows * (columns + 2)));
-    float *a = malloc(sizeof(float) * (size_t)(rows * depth)), *b = malloc(sizeof(float) * (size_t)(depth * columns));
+    float *a = malloc(sizeof(float) * (size_t)(rows * depth)),
+          *b = malloc(sizeof(float) * (size_t)(depth * columns));
     for (int64_t i = 0; i < rows * depth; i++)
         left[i] = random_double() * scale;
     for (int64_t i = 0; i < depth * columns; i++)
@@ -140,8 +148,9 @@ static void test_tiles(const hm_reduced_kernels *k)
 static void test_hard_sums(const hm_reduced_kernels *k)
 {
     const double big = 65504, tiny = 0x1p-24;
-    const double factors[][2] = {{big, big}, {tiny, tiny}, {1.0009765625, 1.0009765625}, {-big, tiny}, {1.5, 1.5},
-                                 {0x1p-14, 0x1p-14}, {-1.0009765625, 1.0}, {3, tiny}};
+    const double factors[][2] = {{big, big},           {tiny, tiny}, {1.0009765625, 1.0009765625},
+                                 {-big, tiny},         {1.5, 1.5},   {0x1p-14, 0x1p-14},
+                                 {-1.0009765625, 1.0}, {3, tiny}};
     for (int a = 0; a < 8; a++)
         for (int b = 0; b < 8; b++)
             for (int c = 0; c < 8; c++) {

@@ -80,17 +80,34 @@ def unit(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 LONG = 100_003  # odd, and long enough for threads
-WIDE = np.concatenate([
-    normal(LONG, scale=3.0), normal(1001, seed=1, scale=300.0), np.geomspace(1e-320, 1e300, 501),
-    -np.geomspace(1e-320, 1e300, 501), [0.0, -0.0, 0.5, -0.5, 3.0, -3.0],
-])
+WIDE = np.concatenate(
+    [
+        normal(LONG, scale=3.0),
+        normal(1001, seed=1, scale=300.0),
+        np.geomspace(1e-320, 1e300, 501),
+        -np.geomspace(1e-320, 1e300, 501),
+        [0.0, -0.0, 0.5, -0.5, 3.0, -3.0],
+    ]
+)
 MODERATE = np.clip(WIDE, -700.0, 700.0)
 
 # ---------------------------------------------------------------- core
 
 ACTIVATIONS = [
-    core.Sigmoid, core.Tanh, core.ReLU, core.LeakyReLU(0.01), core.PReLU(0.3), core.ELU(1.7), core.SELU, core.GELU,
-    core.SiLU, core.Mish, core.Softplus, core.Softsign, core.HardSigmoid, core.HardSwish,
+    core.Sigmoid,
+    core.Tanh,
+    core.ReLU,
+    core.LeakyReLU(0.01),
+    core.PReLU(0.3),
+    core.ELU(1.7),
+    core.SELU,
+    core.GELU,
+    core.SiLU,
+    core.Mish,
+    core.Softplus,
+    core.Softsign,
+    core.HardSigmoid,
+    core.HardSwish,
 ]
 for method in ACTIVATIONS:
     case(core.activation, method, WIDE, name=f"[{method!r}]")
@@ -105,9 +122,14 @@ case(core.softmax, normal(50, scale=400.0).tolist(), name="[underflow]")
 case(core.gated_linear_unit, WIDE, np.roll(MODERATE, 17))
 
 LOSSES = {
-    core.MeanSquaredError: (normal, normal), core.MeanAbsoluteError: (normal, normal),
-    core.Huber(0.7): (normal, normal), core.SmoothL1(0.7): (normal, normal), core.BinaryCrossEntropy: (unit, unit),
-    core.CategoricalCrossEntropy: (unit, unit), core.KLDivergence: (unit, unit), core.CosineLoss: (normal, normal),
+    core.MeanSquaredError: (normal, normal),
+    core.MeanAbsoluteError: (normal, normal),
+    core.Huber(0.7): (normal, normal),
+    core.SmoothL1(0.7): (normal, normal),
+    core.BinaryCrossEntropy: (unit, unit),
+    core.CategoricalCrossEntropy: (unit, unit),
+    core.KLDivergence: (unit, unit),
+    core.CosineLoss: (normal, normal),
     core.NegativeLogLikelihood: (unit, lambda *s, seed: -unit(*s, seed=seed)),
     core.Hinge(1.0): (lambda *s, seed: np.sign(normal(*s, seed=seed)), normal),
 }
@@ -126,7 +148,11 @@ for n in (7, 4097, LONG):
     case(core.focal_loss, 0.25, 2.0, (unit(n) > 0.5).astype(float), unit(n, seed=1))
     case(core.dice_loss, 1.0, unit(n), unit(n, seed=1))
     case(core.iou_loss, 1.0, unit(n), unit(n, seed=1))
-for time, classes, labels in [(1, 2, [1]), (40, 7, [1, 1, 2, 6, 3]), (300, 33, [i % 32 + 1 for i in range(70)])]:
+for time, classes, labels in [
+    (1, 2, [1]),
+    (40, 7, [1, 1, 2, 6, 3]),
+    (300, 33, [i % 32 + 1 for i in range(70)]),
+]:
     p = np.log(unit(time, classes))
     case(core.ctc_loss, 0, labels, p)
     case(core.ctc_loss_gradient, 0, labels, p)
@@ -142,7 +168,16 @@ for mode in (layers.Training.TRAINING, layers.Inference):
     case(layers.dropout, mode, 0.3, generator(), normal(97, 311))
     case(layers.spatial_dropout, mode, 0.3, generator(), normal(5, 13, 9, 7))
     state = layers.BatchNormState(normal(13).tolist(), unit(13).tolist(), 3)
-    case(layers.batch_norm, mode, 0.1, 1e-5, unit(13).tolist(), normal(13).tolist(), state, normal(9, 13, 33, 31))
+    case(
+        layers.batch_norm,
+        mode,
+        0.1,
+        1e-5,
+        unit(13).tolist(),
+        normal(13).tolist(),
+        state,
+        normal(9, 13, 33, 31),
+    )
 case(layers.running_mean, layers.BatchNormState([1.0], [2.0], 3))
 case(layers.running_variance, layers.BatchNormState([1.0], [2.0], 3))
 case(layers.batches_seen, layers.BatchNormState([1.0], [2.0], 3))
@@ -156,19 +191,34 @@ for shape in [(1, 5), (61, 77), (300, 4097), (4, 6, 9, 11)]:
 for shape in [(2, 6, 35), (3, 12, 17, 19)]:
     case(layers.instance_norm, 1e-5, normal(*shape))
     case(layers.group_norm, 3, 1e-5, normal(*shape))
-for initializer in (layers.XavierUniform, layers.XavierNormal, layers.KaimingUniform, layers.KaimingNormal,
-                    layers.Orthogonal(1.3), layers.TruncatedNormal(0.5, 2.0, 1.5), layers.TruncatedNormal(0.0, 1.0, 0.2)):
+for initializer in (
+    layers.XavierUniform,
+    layers.XavierNormal,
+    layers.KaimingUniform,
+    layers.KaimingNormal,
+    layers.Orthogonal(1.3),
+    layers.TruncatedNormal(0.5, 2.0, 1.5),
+    layers.TruncatedNormal(0.0, 1.0, 0.2),
+):
     for shape in ([40, 23], [23, 40]):
         case(layers.initialize_weights, initializer, 40, 23, shape, generator(), name=f"[{initializer!r}]")
 case(layers.embedding, normal(50, 33), [3, 3, 49, 0])
 for m, k, n in [(1, 1, 1), (1, 300, 77), (5, 33, 29), (64, 70, 90), (130, 257, 65), (3, 0, 4)]:
     case(layers.dense, normal(m, k), normal(n, k, seed=1), normal(n).tolist())
-case(layers.transformer_feed_forward, core.GELU, normal(19, 24), normal(96, 24), normal(96).tolist(),
-     normal(24, 96), normal(24).tolist())
+case(
+    layers.transformer_feed_forward,
+    core.GELU,
+    normal(19, 24),
+    normal(96, 24),
+    normal(96).tolist(),
+    normal(24, 96),
+    normal(24).tolist(),
+)
 
 
-def convolutions(shape: tuple[int, ...], kernel: int, out: int, stride: int, padding: int, dilation: int,
-                 groups: int) -> None:
+def convolutions(
+    shape: tuple[int, ...], kernel: int, out: int, stride: int, padding: int, dilation: int, groups: int
+) -> None:
     axes = len(shape) - 2
     options = layers.ConvOptions([stride] * axes, [padding] * axes, [dilation] * axes, groups)
     x, b = normal(*shape), normal(out).tolist()
@@ -186,8 +236,12 @@ convolutions((1, 2, 7, 8, 9), 2, 4, 1, 1, 1, 2)
 depthwise = layers.ConvOptions([1, 1], [1, 1], [1, 1], 1)
 case(layers.depthwise_convolution, depthwise, normal(2, 9, 21, 35), normal(18, 1, 3, 3), normal(18).tolist())
 options = layers.ConvOptions([1], [2], [3], 4)
-for reader in (layers.convolution_stride, layers.convolution_padding, layers.convolution_dilation,
-               layers.convolution_groups):
+for reader in (
+    layers.convolution_stride,
+    layers.convolution_padding,
+    layers.convolution_dilation,
+    layers.convolution_groups,
+):
     case(reader, options)
 for mode in (layers.MaxPool, layers.AveragePool):
     case(layers.pooling, mode, [2, 2], [2, 2], [0, 0], normal(3, 5, 37, 41))
@@ -200,8 +254,14 @@ for n, m, d in [(1, 1, 1), (70, 70, 16), (33, 129, 24)]:
     q, k, v = normal(n, d), normal(m, d, seed=1), normal(m, d, seed=2)
     case(layers.scaled_dot_product_attention, q, k, v, None, None)
     case(layers.scaled_dot_product_attention, q, k, v, mask, normal(n, m).tolist())
-case(layers.multihead_attention, 4, normal(50, 32), normal(50, 32, seed=1), normal(50, 32, seed=2),
-     layers.causal_mask(50, 50, 0))
+case(
+    layers.multihead_attention,
+    4,
+    normal(50, 32),
+    normal(50, 32, seed=1),
+    normal(50, 32, seed=2),
+    layers.causal_mask(50, 50, 0),
+)
 case(layers.causal_mask, 5, 7, 2)
 case(layers.alibi_bias, 0.125, 9, 11, 2)
 case(layers.rotary_embedding, 10000.0, 12345, normal(33, 46))
@@ -210,7 +270,9 @@ case(layers.sinusoidal_encoding, 33, 47, 2**31)
 
 def cache() -> Any:
     empty = layers.empty_cache(9, 3, 4)
-    return layers.append_cache(layers.append_cache(empty, normal(2, 3), normal(2, 4)), normal(3, 3), normal(3, 4))
+    return layers.append_cache(
+        layers.append_cache(empty, normal(2, 3), normal(2, 4)), normal(3, 3), normal(3, 4)
+    )
 
 
 case(layers.cache_values, cache())
@@ -228,7 +290,11 @@ for scheme in (precision.Symmetric, precision.Asymmetric):
         case(precision.quantization_scales, coded)
         case(precision.quantization_zero_points, coded)
     for m, k, n in [(1, 1, 1), (3, 300, 50), (65, 130, 77)]:
-        case(precision.int8_gemm, precision.quantize(scheme, 0, normal(m, k)), precision.quantize(scheme, 1, normal(k, n)))
+        case(
+            precision.int8_gemm,
+            precision.quantize(scheme, 0, normal(m, k)),
+            precision.quantize(scheme, 1, normal(k, n)),
+        )
 for method in (precision.FP16, precision.BF16):
     for m, k, n in [(1, 1, 1), (3, 300, 50), (65, 130, 77)]:
         case(precision.reduced_gemm, method, normal(m, k), normal(k, n), name=f"[{method!r}]")
@@ -271,15 +337,35 @@ for function in (tensor.erf, tensor.erfc, tensor.sin, tensor.cos, tensor.absolut
 for function in (tensor.log, tensor.log1p, tensor.sqrt):
     case(function, np.abs(WIDE) + 1e-300)
 x, y = tensor.from_numpy(normal(131, 1, 257)), tensor.from_numpy(normal(9, 257, seed=1) + 10)
-for function in (operator.add, operator.sub, operator.mul, operator.truediv, tensor.maximum, tensor.minimum, operator.lt):
+for function in (
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    tensor.maximum,
+    tensor.minimum,
+    operator.lt,
+):
     case(function, x, y)
-for shape_a, shape_b in [((65,), (65,)), ((33, 65), (65, 70)), ((3, 33, 40), (40, 31)), ((2, 1, 9, 8), (5, 8, 7))]:
+for shape_a, shape_b in [
+    ((65,), (65,)),
+    ((33, 65), (65, 70)),
+    ((3, 33, 40), (40, 31)),
+    ((2, 1, 9, 8), (5, 8, 7)),
+]:
     case(tensor.matmul, tensor.from_numpy(normal(*shape_a)), tensor.from_numpy(normal(*shape_b, seed=1)))
 block = tensor.from_numpy(normal(65, 71, 130))
 for axes in (None, 0, 1, 2, (0, 2)):
     for method in (tensor.TensorDouble.sum, tensor.TensorDouble.mean, tensor.TensorDouble.max):
         case(method, block, axes)
-for make in (random.pcg32, random.pcg64, random.xoshiro256starstar, random.splitmix64, random.philox4x32, random.mt19937):
+for make in (
+    random.pcg32,
+    random.pcg64,
+    random.xoshiro256starstar,
+    random.splitmix64,
+    random.philox4x32,
+    random.mt19937,
+):
     rng = random.seed_rng(make(), 42)
     for draw in (random.uniform, random.normal):
         case(draw, rng)

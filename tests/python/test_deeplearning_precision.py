@@ -92,8 +92,11 @@ def test_slices_are_quantized_alone(scheme, x, data):
         assert alone.values == np.take(codes, i, axis).ravel().tolist()
 
 
-@given(x=arrays.arrays(np.float64, arrays.array_shapes(max_dims=3, max_side=5),
-                       elements=st.floats(-1e300, 1e300)))
+@given(
+    x=arrays.arrays(
+        np.float64, arrays.array_shapes(max_dims=3, max_side=5), elements=st.floats(-1e300, 1e300)
+    )
+)
 def test_round_trip_is_within_half_a_step(x):
     for scheme in SCHEMES:
         coded = precision.quantize(scheme, None, x)
@@ -102,7 +105,10 @@ def test_round_trip_is_within_half_a_step(x):
         # Half a step, plus half a step more where the zero point was rounded and an end is clamped;
         # a scale that is the smallest double stands for anything up to 255 of its steps too little.
         for before, after in zip(x.ravel().tolist(), back.values, strict=True):
-            assert abs(Fraction(before) - Fraction(after)) <= Fraction(scale) * Fraction(1001, 1000) or scale < 1e-300
+            assert (
+                abs(Fraction(before) - Fraction(after)) <= Fraction(scale) * Fraction(1001, 1000)
+                or scale < 1e-300
+            )
 
 
 def test_threads_and_large_tensors_give_the_same_bits():
@@ -124,9 +130,10 @@ def test_threads_and_large_tensors_give_the_same_bits():
 def test_a_tensor_and_an_array_are_the_same():
     x = np.array([[0.5, -2.0], [3.0, 4.0]])
     with tensor.tensor([2, 2], [0.5, -2.0, 3.0, 4.0]) as t:
-        assert precision.quantize(precision.Symmetric, 1, t).values == precision.quantize(
-            precision.Symmetric, 1, x
-        ).values
+        assert (
+            precision.quantize(precision.Symmetric, 1, t).values
+            == precision.quantize(precision.Symmetric, 1, x).values
+        )
 
 
 @pytest.mark.parametrize("x", [0.0, -3.5])
@@ -142,7 +149,9 @@ def test_rank_0(x):
 
 @pytest.mark.parametrize("schemes", [(a, b) for a in SCHEMES for b in SCHEMES], ids=repr)
 @pytest.mark.parametrize("axes", [(None, None), (0, None), (None, 1), (0, 1)], ids=repr)
-@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (17, 1030, 65), (40, 33, 300), (1, 2000, 33)], ids=repr)
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (3, 5, 7), (17, 1030, 65), (40, 33, 300), (1, 2000, 33)], ids=repr
+)
 def test_int8_gemm_is_exact(schemes, axes, shape):
     m, k, n = shape
     rng = np.random.default_rng(shape)
@@ -268,8 +277,9 @@ def test_update_loss_scaler(state, finite):
     smallest_normal = 2.0**-1022
     if not finite:
         assert after.finite_steps == 0
-        assert after.scale == (max(state.scale / 2, smallest_normal) if state.scale >= smallest_normal
-                               else state.scale)
+        assert after.scale == (
+            max(state.scale / 2, smallest_normal) if state.scale >= smallest_normal else state.scale
+        )
     elif state.finite_steps + 1 >= state.growth_interval:
         assert after.finite_steps == 0
         assert after.scale == (state.scale * 2 if Fraction(state.scale) * 2 <= 2**24 else state.scale)
@@ -330,8 +340,10 @@ def test_gradient_norm(gradient):
     assert ulps(got, wanted) <= 4
 
 
-@given(gradient=st.lists(FINITE, min_size=1, max_size=30),
-       maximum=st.floats(min_value=5e-324, allow_infinity=False))
+@given(
+    gradient=st.lists(FINITE, min_size=1, max_size=30),
+    maximum=st.floats(min_value=5e-324, allow_infinity=False),
+)
 def test_clip_gradients(gradient, maximum):
     norm = exact_norm(gradient)
     clipped = precision.clip_gradients(maximum, gradient)
@@ -370,24 +382,52 @@ FAILURES = [
     (lambda: precision.quantize(precision.Symmetric, 0, X), "NonFinite", "input", 3, math.inf),
     (lambda: precision.quantize(precision.Symmetric, 2, X), "IndexOutOfBounds", "axis", None, 2),
     (lambda: precision.quantize(precision.Symmetric, -1, X), "IndexOutOfBounds", "axis", None, -1),
-    (lambda: precision.quantize(precision.Symmetric, None, np.ones((0, 2))), "EmptyInput", "input", None, None),
+    (
+        lambda: precision.quantize(precision.Symmetric, None, np.ones((0, 2))),
+        "EmptyInput",
+        "input",
+        None,
+        None,
+    ),
     (lambda: precision.quantize(None, None, np.ones(2)), "TypeMismatch", "scheme", None, None),
     (lambda: precision.quantize(precision.Symmetric, 1.0, np.ones(2)), "TypeMismatch", "axis", None, None),
     (lambda: precision.quantize(precision.Symmetric, True, np.ones(2)), "TypeMismatch", "axis", None, None),
     (lambda: precision.quantize(precision.Symmetric, None, [1.0]), "TypeMismatch", "input", None, None),
-    (lambda: precision.quantize(precision.Symmetric, None, np.ones(2, np.float32)), "TypeMismatch", "input", None, None),
+    (
+        lambda: precision.quantize(precision.Symmetric, None, np.ones(2, np.float32)),
+        "TypeMismatch",
+        "input",
+        None,
+        None,
+    ),
     (lambda: precision.dequantize(np.ones(2)), "TypeMismatch", "quantized", None, None),
     (lambda: precision.int8_gemm(CODED, X), "TypeMismatch", "right", None, None),
     (lambda: precision.int8_gemm(BY_COLUMN, CODED), "DimensionMismatch", "left", None, None),
     (lambda: precision.int8_gemm(CODED, BY_ROW), "DimensionMismatch", "right", None, None),
     (lambda: precision.int8_gemm(CODED, WIDE), "DimensionMismatch", "right", None, None),
     (lambda: precision.reduced_gemm(precision.FP16, X, X), "NonFinite", "left", 3, math.inf),
-    (lambda: precision.reduced_gemm(precision.FP16, np.ones((2, 3)), X), "DimensionMismatch", "right", None, None),
+    (
+        lambda: precision.reduced_gemm(precision.FP16, np.ones((2, 3)), X),
+        "DimensionMismatch",
+        "right",
+        None,
+        None,
+    ),
     (lambda: precision.reduced_gemm(precision.FP16, np.ones(2), X), "DimensionMismatch", "left", None, None),
-    (lambda: precision.reduced_gemm(precision.FP16, np.full((1, 1), 65520.0), np.ones((1, 1))), "Overflow", None,
-     None, None),
-    (lambda: precision.reduced_gemm(precision.BF16, np.full((1, 1), 1e30), np.full((1, 1), 1e30)), "Overflow", None,
-     None, None),
+    (
+        lambda: precision.reduced_gemm(precision.FP16, np.full((1, 1), 65520.0), np.ones((1, 1))),
+        "Overflow",
+        None,
+        None,
+        None,
+    ),
+    (
+        lambda: precision.reduced_gemm(precision.BF16, np.full((1, 1), 1e30), np.full((1, 1), 1e30)),
+        "Overflow",
+        None,
+        None,
+        None,
+    ),
     (lambda: precision.reduced_gemm(precision.Symmetric, X, X), "TypeMismatch", "precision", None, None),
     (lambda: precision.initial_loss_scaler(0.0, 1), "DomainError", "scale", None, 0.0),
     (lambda: precision.initial_loss_scaler(-2.0, 0), "DomainError", "scale", None, -2.0),
@@ -399,11 +439,27 @@ FAILURES = [
     (lambda: precision.scale_loss(GOOD, 1e308), "Overflow", None, None, None),
     (lambda: precision.scale_loss(GOOD, "1"), "TypeMismatch", "loss", None, None),
     (lambda: precision.unscale_gradients(BAD_SCALE, []), "DomainError", "state.scale", None, 0.0),
-    (lambda: precision.unscale_gradients(GOOD, np.ones((1, 1))), "DimensionMismatch", "gradients", None, None),
-    (lambda: precision.update_loss_scaler(True, precision.LossScaler(1.0, 0, 0)), "DomainError",
-     "state.growth_interval", None, 0),
-    (lambda: precision.update_loss_scaler(False, precision.LossScaler(1.0, 1, -1)), "DomainError",
-     "state.finite_steps", None, -1),
+    (
+        lambda: precision.unscale_gradients(GOOD, np.ones((1, 1))),
+        "DimensionMismatch",
+        "gradients",
+        None,
+        None,
+    ),
+    (
+        lambda: precision.update_loss_scaler(True, precision.LossScaler(1.0, 0, 0)),
+        "DomainError",
+        "state.growth_interval",
+        None,
+        0,
+    ),
+    (
+        lambda: precision.update_loss_scaler(False, precision.LossScaler(1.0, 1, -1)),
+        "DomainError",
+        "state.finite_steps",
+        None,
+        -1,
+    ),
     (lambda: precision.update_loss_scaler(1, GOOD), "TypeMismatch", "finite", None, None),
     (lambda: precision.update_loss_scaler(True, None), "TypeMismatch", "state", None, None),
     (lambda: precision.gradient_norm([1.0, -math.inf]), "NonFinite", "gradient", 1, -math.inf),
@@ -422,7 +478,12 @@ def test_failures(act, constructor, argument, index, value):
     with pytest.raises(hmath.HMathError) as caught:
         act()
     error = caught.value.math_error
-    assert (error.constructor, error.argument, error.index, error.value) == (constructor, argument, index, value)
+    assert (error.constructor, error.argument, error.index, error.value) == (
+        constructor,
+        argument,
+        index,
+        value,
+    )
     assert error.operation.startswith("precision.")
 
 

@@ -1,4 +1,5 @@
 /* Made by coefficients/generate.py, which says how; not to be edited. */
+/* clang-format off */
 #ifndef HM_COEFFICIENTS_H
 #define HM_COEFFICIENTS_H
 

@@ -13,25 +13,27 @@ extern const hm_contract_kernels HM_K(contract);
 
 typedef bool tile_function(const tile_job *job);
 
-#define TILE(name, rows, vectors, packed, partial)                                                  \
-    static __attribute__((noinline)) bool name(const tile_job *job)                                \
-    {                                                                                              \
-        return tile(job, rows, vectors, packed, partial);                                          \
+#define TILE(name, rows, vectors, packed, partial) \
+    static __attribute__((noinline)) bool name(const tile_job *job) \
+    { \
+        return tile(job, rows, vectors, packed, partial); \
     }
 
 /* Whole tiles need no masks, which AVX-512 has for nothing and AVX2 has not. */
-#define TILES(rows)                                                                                \
-    TILE(strided_##rows##_1, rows, 1, false, true)                                                 \
-    TILE(strided_##rows##_2, rows, 2, false, true)                                                 \
-    TILE(strided_##rows##_3, rows, 3, false, true)                                                 \
-    TILE(strided_##rows##_whole, rows, 3, false, false)                                            \
-    TILE(packed_##rows##_1, rows, 1, true, true)                                                   \
-    TILE(packed_##rows##_2, rows, 2, true, true)                                                   \
-    TILE(packed_##rows##_3, rows, 3, true, true)                                                   \
+#define TILES(rows) \
+    TILE(strided_##rows##_1, rows, 1, false, true) \
+    TILE(strided_##rows##_2, rows, 2, false, true) \
+    TILE(strided_##rows##_3, rows, 3, false, true) \
+    TILE(strided_##rows##_whole, rows, 3, false, false) \
+    TILE(packed_##rows##_1, rows, 1, true, true) \
+    TILE(packed_##rows##_2, rows, 2, true, true) \
+    TILE(packed_##rows##_3, rows, 3, true, true) \
     TILE(packed_##rows##_whole, rows, 3, true, false)
 
-#define ROW(kind, rows)                                                                            \
-    {kind##_##rows##_1, kind##_##rows##_2, kind##_##rows##_3, kind##_##rows##_whole}
+#define ROW(kind, rows) \
+    { \
+        kind##_##rows##_1, kind##_##rows##_2, kind##_##rows##_3, kind##_##rows##_whole \
+    }
 
 TILES(1)
 TILES(2)
@@ -42,17 +44,20 @@ TILES(5)
 TILES(6)
 TILES(7)
 TILES(8)
-#define ROWS(kind)                                                                                 \
-    {                                                                                              \
-        ROW(kind, 1), ROW(kind, 2), ROW(kind, 3), ROW(kind, 4), ROW(kind, 5), ROW(kind, 6),        \
-            ROW(kind, 7), ROW(kind, 8)                                                             \
+#define ROWS(kind) \
+    { \
+        ROW(kind, 1), ROW(kind, 2), ROW(kind, 3), ROW(kind, 4), ROW(kind, 5), ROW(kind, 6), \
+            ROW(kind, 7), ROW(kind, 8) \
     }
 #else
-#define ROWS(kind) {ROW(kind, 1), ROW(kind, 2), ROW(kind, 3), ROW(kind, 4)}
+#define ROWS(kind) \
+    { \
+        ROW(kind, 1), ROW(kind, 2), ROW(kind, 3), ROW(kind, 4) \
+    }
 #endif
 
 /* [packed][rows - 1][vectors - 1, or 3 for whole tiles] */
-    static tile_function *const tiles[2][TILE_ROWS][4] = {ROWS(strided), ROWS(packed)};
+static tile_function *const tiles[2][TILE_ROWS][4] = {ROWS(strided), ROWS(packed)};
 
 /* One or two rows alone: three accumulators a row would wait for each other, eight do not. */
 static __attribute__((noinline)) bool wide_1(const tile_job *job)
@@ -101,7 +106,8 @@ static bool block(const hm_contract_block *b)
             const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
             job.left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
             job.out = b->out + i * b->out_row + j;
-            job.next_out = s + 1 < slivers ? job.out + rows * b->out_row : b->out + j + TILE_COLUMNS;
+            job.next_out =
+                s + 1 < slivers ? job.out + rows * b->out_row : b->out + j + TILE_COLUMNS;
             job.row_bias = b->row_bias ? b->row_bias + i : NULL;
             finite &= tiles[packed][rows - 1][columns == TILE_COLUMNS ? 3 : vectors - 1](&job);
         }
@@ -293,11 +299,10 @@ DOT(6)
     }
 #endif
 
-    /* Fewer columns than lanes: the lanes without one repeat the last column. */
-    static bool dot_partial(int64_t rows, int64_t columns, int64_t depth, const double *left,
-                            int64_t left_row, const double *right, int64_t right_column,
-                            double *out, int64_t out_row, const double *row_bias,
-                            const double *column_bias)
+/* Fewer columns than lanes: the lanes without one repeat the last column. */
+static bool dot_partial(int64_t rows, int64_t columns, int64_t depth, const double *left,
+                        int64_t left_row, const double *right, int64_t right_column, double *out,
+                        int64_t out_row, const double *row_bias, const double *column_bias)
 {
     const double *column[VEC_WIDTH];
     for (int64_t j = 0; j < VEC_WIDTH; j++)

@@ -13,23 +13,14 @@ VEC_INLINE bytes load_bytes(const int8_t *p)
     return b;
 }
 
-VEC_INLINE void store_bytes(int8_t *p, bytes b)
-{
-    __builtin_memcpy(p, &b, sizeof b);
-}
+VEC_INLINE void store_bytes(int8_t *p, bytes b) { __builtin_memcpy(p, &b, sizeof b); }
 
 /* ------------------------------------------------- extremes */
 
 /* 0 for a finite number, NaN for any other: sums of these tell of all numbers seen. */
-VEC_INLINE vec trace(vec x)
-{
-    return x * 0.0;
-}
+VEC_INLINE vec trace(vec x) { return x * 0.0; }
 
-VEC_INLINE bool nothing_in(vec traces)
-{
-    return vec_mask_all(vec_equal(traces, vec_of(0.0)));
-}
+VEC_INLINE bool nothing_in(vec traces) { return vec_mask_all(vec_equal(traces, vec_of(0.0))); }
 
 static bool extremes(const double *x, int64_t n, hm_extremes *out)
 {
@@ -41,7 +32,8 @@ static bool extremes(const double *x, int64_t n, hm_extremes *out)
         high = vec_max(v, high);
         traces += trace(v);
     }
-    vec v = vec_load_partial(x + i, (size_t)(n - i)); /* the lanes beyond hold 0, which counts anyway */
+    vec v =
+        vec_load_partial(x + i, (size_t)(n - i)); /* the lanes beyond hold 0, which counts anyway */
     low = vec_min(v, low);
     high = vec_max(v, high);
     traces += trace(v);

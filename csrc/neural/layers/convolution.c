@@ -88,8 +88,7 @@ static hm_conv without_axes(void)
 }
 
 /* Step 4: a kernel has a tap, and an image a pixel. */
-static hm_status check_some_pixels(hm_context *ctx, const hm_shape *input,
-                                   const hm_shape *weights)
+static hm_status check_some_pixels(hm_context *ctx, const hm_shape *input, const hm_shape *weights)
 {
     const int32_t rank = input->rank;
     if (input->extent[0] > 0 && hm_shape_span(input, 2, rank) == 0)

@@ -13,7 +13,7 @@ typedef struct product {
     const int8_t *left, *right;
     int64_t rows, columns, depth;
     const double *left_zeros, *left_sums, *left_scales; /* one a row; scales NULL: all 1 */
-    const double *zeros, *scales;                       /* one a column; zeros NULL: none anywhere */
+    const double *zeros, *scales; /* one a column; zeros NULL: none anywhere */
     double *sums; /* one a column, grow as columns are packed; NULL: no zero point asks for them */
     double *out;
     _Atomic bool too_large;
@@ -150,7 +150,8 @@ static hm_status compute(hm_context *ctx, const hm_quantized *left, const hm_qua
     /* A sum is asked for where a zero point on the other side multiplies it. */
     const bool left_coded = !all_zero(row, m), right_coded = !all_zero(column, n);
     for (int64_t i = 0; i < m; i++)
-        row[2 * m + i] = right_coded ? (double)p->kernels->sum(p->left + i * p->depth, p->depth) : 0;
+        row[2 * m + i] =
+            right_coded ? (double)p->kernels->sum(p->left + i * p->depth, p->depth) : 0;
     for (int64_t j = 0; j < n; j++)
         column[2 * n + j] = 0;
     bool far = extreme(row + m, m) || extreme(column + n, n), any = false;
@@ -185,7 +186,8 @@ static hm_status check_axis(hm_context *ctx, const char *argument, const hm_quan
     if (quantized->axis == HM_PER_TENSOR || quantized->axis == axis)
         return HMATH_OK;
     char expected[64], actual[64];
-    snprintf(expected, sizeof expected, "calibrated per tensor or along axis %lld", (long long)axis);
+    snprintf(expected, sizeof expected, "calibrated per tensor or along axis %lld",
+             (long long)axis);
     snprintf(actual, sizeof actual, "calibrated along axis %lld", (long long)quantized->axis);
     return hm_fail_shape(ctx, argument, expected, actual);
 }
@@ -222,9 +224,10 @@ hm_status hm_int8_gemm(hm_context *ctx, const hm_quantized *left, const hm_quant
     double *scratch = NULL;
     int *powers = NULL;
     if ((st = hm_tensor_create(ctx, &shape, &result)) != HMATH_OK ||
-        (st = hm_scratch_create(ctx, (size_t)(p.rows + p.columns), 3 * sizeof *scratch, &scratch)) !=
-            HMATH_OK ||
-        (st = hm_scratch_create(ctx, (size_t)(p.rows + p.columns), sizeof *powers, &powers)) != HMATH_OK)
+        (st = hm_scratch_create(ctx, (size_t)(p.rows + p.columns), 3 * sizeof *scratch,
+                                &scratch)) != HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)(p.rows + p.columns), sizeof *powers, &powers)) !=
+            HMATH_OK)
         goto done;
     p.out = result->data;
     if ((st = compute(ctx, left, right, &p, scratch, powers)) != HMATH_OK)

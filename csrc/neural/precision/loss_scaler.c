@@ -87,7 +87,8 @@ hm_status hm_unscale_gradients(hm_context *ctx, const hm_loss_scaler *state,
     hm_status st;
     if ((st = check_scale(ctx, "state.scale", state->scale)) != HMATH_OK ||
         (st = hm_check_vector(ctx, "gradients", gradients)) != HMATH_OK ||
-        (st = hm_result_like(ctx, gradients->source, gradients->length, &quotients, &data)) != HMATH_OK)
+        (st = hm_result_like(ctx, gradients->source, gradients->length, &quotients, &data)) !=
+            HMATH_OK)
         return st;
     *finite = divide(gradients->data, gradients->length, state->scale, data);
     if (*finite) {
@@ -105,10 +106,7 @@ static double halved(double scale)
     return fmax(scale / 2, DBL_MIN);
 }
 
-static double doubled(double scale)
-{
-    return scale * 2 > LARGEST_SCALE ? scale : scale * 2;
-}
+static double doubled(double scale) { return scale * 2 > LARGEST_SCALE ? scale : scale * 2; }
 
 hm_status hm_update_loss_scaler(hm_context *ctx, bool finite, const hm_loss_scaler *state,
                                 hm_loss_scaler **out)

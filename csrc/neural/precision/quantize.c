@@ -20,15 +20,9 @@ static bool in_runs(const hm_slices *slices)
     return slices->inner >= LONG_RUN || slices->outer == 1;
 }
 
-static int64_t width(const hm_slices *slices)
-{
-    return slices->channels * slices->inner;
-}
+static int64_t width(const hm_slices *slices) { return slices->channels * slices->inner; }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ------------------------------------------------- calibration */
 
@@ -142,7 +136,8 @@ static hm_status ranges_of_columns(hm_context *ctx, calibration *c, hm_extremes 
 static hm_status find_ranges(hm_context *ctx, const hm_tensor *input, const hm_slices *slices,
                              hm_extremes *ranges)
 {
-    calibration c = {.kernels = hm_context_kernels(ctx)->quantize, .x = input->data, .slices = *slices};
+    calibration c = {
+        .kernels = hm_context_kernels(ctx)->quantize, .x = input->data, .slices = *slices};
     hm_status st = HMATH_OK;
     for (int64_t i = 0; i < slices->channels; i++)
         ranges[i] = (hm_extremes){0, 0};
@@ -230,12 +225,13 @@ static hm_status code(hm_context *ctx, coding_pass *pass, const hm_quantized *qu
     if (!in_runs(&pass->slices))
         return code_in_columns(ctx, pass);
     pass->pieces = (pass->slices.inner + CHUNK - 1) / CHUNK;
-    hm_parallel_for(ctx, pass->slices.outer * pass->slices.channels * pass->pieces, code_piece, pass);
+    hm_parallel_for(ctx, pass->slices.outer * pass->slices.channels * pass->pieces, code_piece,
+                    pass);
     return HMATH_OK;
 }
 
-hm_status hm_quantize(hm_context *ctx, hm_scheme scheme, const int64_t *axis, const hm_tensor *input,
-                      hm_quantized **out)
+hm_status hm_quantize(hm_context *ctx, hm_scheme scheme, const int64_t *axis,
+                      const hm_tensor *input, hm_quantized **out)
 {
     if (axis && (*axis < 0 || *axis >= input->shape.rank))
         return hm_fail_index(ctx, "axis", HM_SCALAR, *axis, input->shape.rank);
@@ -249,7 +245,8 @@ hm_status hm_quantize(hm_context *ctx, hm_scheme scheme, const int64_t *axis, co
     coding_pass pass = {.x = input->data};
     hm_status st;
     if ((st = hm_quantized_create(ctx, scheme, along, &input->shape, &result)) != HMATH_OK ||
-        (st = hm_scratch_create(ctx, (size_t)slices.channels, sizeof *ranges, &ranges)) != HMATH_OK ||
+        (st = hm_scratch_create(ctx, (size_t)slices.channels, sizeof *ranges, &ranges)) !=
+            HMATH_OK ||
         (st = find_ranges(ctx, input, &slices, ranges)) != HMATH_OK)
         goto done;
     for (int64_t i = 0; i < slices.channels; i++) {

@@ -14,8 +14,8 @@
 #include "tensor/tensor.h"
 
 /* `axis` NULL: one calibration for all. IndexOutOfBounds (axis), EmptyInput, NonFinite (input). */
-hm_status hm_quantize(hm_context *ctx, hm_scheme scheme, const int64_t *axis, const hm_tensor *input,
-                      hm_quantized **out);
+hm_status hm_quantize(hm_context *ctx, hm_scheme scheme, const int64_t *axis,
+                      const hm_tensor *input, hm_quantized **out);
 
 /* scale * (q - zero). Overflow where that is not finite. */
 hm_status hm_dequantize(hm_context *ctx, const hm_quantized *quantized, hm_tensor **out);

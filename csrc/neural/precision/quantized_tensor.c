@@ -15,8 +15,8 @@ static void quantized_dispose(hm_value *self, hm_released *released)
 
 static const hm_class quantized_class = {
     .kind = HMATH_KIND_QUANTIZED_TENSOR, .name = "QuantizedTensor", .dispose = quantized_dispose};
-static const hm_class quantization_class = {
-    .kind = HMATH_KIND_QUANTIZATION, .name = "Quantization"};
+static const hm_class quantization_class = {.kind = HMATH_KIND_QUANTIZATION,
+                                            .name = "Quantization"};
 
 hm_status hm_quantization_create(hm_context *ctx, hm_scheme scheme, hm_quantization **out)
 {
@@ -37,8 +37,8 @@ hm_slices hm_slices_of(const hm_shape *shape, int64_t axis)
     };
 }
 
-hm_status hm_quantized_create(hm_context *ctx, hm_scheme scheme, int64_t axis, const hm_shape *shape,
-                              hm_quantized **out)
+hm_status hm_quantized_create(hm_context *ctx, hm_scheme scheme, int64_t axis,
+                              const hm_shape *shape, hm_quantized **out)
 {
     hm_quantized *created = NULL;
     hm_status st = hm_value_create(ctx, &quantized_class, sizeof *created, &created);
@@ -70,7 +70,8 @@ static hm_status check_codings(hm_context *ctx, int64_t scheme, const double *sc
     }
     for (int64_t i = 0; i < channels; i++) {
         if (scheme == HM_SYMMETRIC && zeros[i] != 0)
-            return hm_fail_domain_int(ctx, "zero_points", i, zeros[i], "0 for the symmetric scheme");
+            return hm_fail_domain_int(ctx, "zero_points", i, zeros[i],
+                                      "0 for the symmetric scheme");
         if (zeros[i] < -128 || zeros[i] > 127)
             return hm_fail_domain_int(ctx, "zero_points", i, zeros[i], "-128 ... 127");
     }
@@ -78,14 +79,15 @@ static hm_status check_codings(hm_context *ctx, int64_t scheme, const double *sc
 }
 
 hm_status hm_quantized_from_parts(hm_context *ctx, int64_t scheme, int64_t axis, int64_t rank,
-                                  const int64_t *extents, const int8_t *values, const double *scales,
-                                  const int64_t *zeros, hm_quantized **out)
+                                  const int64_t *extents, const int8_t *values,
+                                  const double *scales, const int64_t *zeros, hm_quantized **out)
 {
     hm_shape shape;
     int64_t size;
     hm_status st;
     if (scheme != HM_SYMMETRIC && scheme != HM_ASYMMETRIC)
-        return hm_fail_domain_int(ctx, "scheme", HM_SCALAR, scheme, "1 (symmetric) or 2 (asymmetric)");
+        return hm_fail_domain_int(ctx, "scheme", HM_SCALAR, scheme,
+                                  "1 (symmetric) or 2 (asymmetric)");
     if (axis != HM_PER_TENSOR && (axis < 0 || axis >= rank))
         return hm_fail_index(ctx, "axis", HM_SCALAR, axis, rank);
     if ((st = hm_shape_from_extents(ctx, "shape", rank, extents, &shape)) != HMATH_OK)

@@ -31,16 +31,16 @@ typedef struct hm_quantized {
 hm_status hm_quantization_create(hm_context *ctx, hm_scheme scheme, hm_quantization **out);
 
 /* Lists reserved and uninitialised. `axis` is one of the shape's, or HM_PER_TENSOR. */
-hm_status hm_quantized_create(hm_context *ctx, hm_scheme scheme, int64_t axis, const hm_shape *shape,
-                              hm_quantized **out);
+hm_status hm_quantized_create(hm_context *ctx, hm_scheme scheme, int64_t axis,
+                              const hm_shape *shape, hm_quantized **out);
 
 /*
  * From stored parts, checked: a known scheme; an axis of the shape, or HM_PER_TENSOR; at least one
  * element; scales finite and > 0; zero points in -128 ... 127, all 0 for the symmetric scheme.
  */
 hm_status hm_quantized_from_parts(hm_context *ctx, int64_t scheme, int64_t axis, int64_t rank,
-                                  const int64_t *extents, const int8_t *values, const double *scales,
-                                  const int64_t *zeros, hm_quantized **out);
+                                  const int64_t *extents, const int8_t *values,
+                                  const double *scales, const int64_t *zeros, hm_quantized **out);
 
 /* The slices along the axis: `outer` blocks of `channels` runs of `inner` elements. */
 typedef struct hm_slices {

@@ -47,8 +47,8 @@ static void pack_right(const void *job, hm_range k, hm_range columns, void *pane
 static void pack_left(const void *job, hm_range rows, hm_range k, void *sliver)
 {
     const product *p = job;
-    if (!p->kernels->pack_left(&p->format, rows.count, k.count, p->left + rows.first * p->depth + k.first,
-                               p->depth, sliver))
+    if (!p->kernels->pack_left(&p->format, rows.count, k.count,
+                               p->left + rows.first * p->depth + k.first, p->depth, sliver))
         *p->overflow = true;
 }
 
@@ -126,7 +126,8 @@ hm_status hm_reduced_gemm(hm_context *ctx, hm_format format, const hm_tensor *le
         .overflow = &overflow,
     };
     if (result->size == 0)
-        overflow = !operand_fits(&p, left->data, left->size) || !operand_fits(&p, right->data, right->size);
+        overflow = !operand_fits(&p, left->data, left->size) ||
+                   !operand_fits(&p, right->data, right->size);
     else if (p.depth == 0)
         memset(result->data, 0, (size_t)result->size * sizeof *result->data);
     else

@@ -217,7 +217,7 @@ def constants() -> None:
 
 def main() -> None:
     mp.prec = 1600
-    print("/* Made by coefficients/generate.py, which says how; not to be edited. */")
+    print("/* Made by coefficients/generate.py, which says how; not to be edited. */\n/* clang-format off */")
     print("#ifndef HM_COEFFICIENTS_H\n#define HM_COEFFICIENTS_H\n\n#include <stdint.h>")
     constants()
     mp.prec = 600
