@@ -360,3 +360,28 @@ def test_attention_has_the_bits_of_the_layer(keys: int) -> None:
     node = layers.scaled_dot_product_attention_ad(q, k, v, mask)
     wanted, _ = layers.scaled_dot_product_attention(q, k, v, mask, None)
     assert np.asarray(ad.evaluate(node)).tobytes() == np.asarray(wanted).tobytes()
+
+
+def test_programs_of_odd_shapes() -> None:
+    """Outputs that are inputs, constants, views or asked for twice; scalars between tensors; nothing at all."""
+    x, s, one = ad.variable("x", (2,)), ad.variable("s"), ad.variable("one", (1,))
+    z = x * 2.0
+    outputs = [z, z, x, s, ad.constant(3.0), z.reshape(2, 1), x.reshape(1, 2), ad.broadcast_to(s, (2,))]
+    got = ad.compile(outputs, [x, s])(np.array([1.0, 2.0]), 5.0)
+    shapes = [np.shape(np.asarray(value)) for value in got]
+    assert shapes == [(2,), (2,), (2,), (), (), (2, 1), (1, 2), (2,)]
+    assert [np.ravel(np.asarray(value)).tolist() for value in got] == [
+        [2.0, 4.0], [2.0, 4.0], [1.0, 2.0], [5.0], [3.0], [2.0, 4.0], [1.0, 2.0], [5.0, 5.0]
+    ]  # fmt: skip
+    at = {one: np.array([4.0]), s: 2.0}
+    value, [along_one, along_s] = ad.value_and_gradient(one.reshape(()) * s, at)
+    assert (value, along_one.values, along_s) == (8.0, [2.0], 4.0)
+    assert ad.evaluate(ad.stack([s, s * 2.0], (2,)) + 1.0, {s: 1.0}).values == [2.0, 3.0]
+    empty = ad.variable("empty", (0, 3))
+    nothing = {empty: np.zeros((0, 3))}
+    assert ad.evaluate(ad.sum(empty), nothing) == 0.0
+    assert ad.evaluate(ad.softmax(ad.exp(empty)), nothing).shape == (0, 3)
+    assert ad.evaluate(empty @ np.ones((3, 2)), nothing).shape == (0, 2)
+    assert ad.evaluate(ad.norm([])) == 0.0
+    twice = ad.gradient(s * s, [s, s])
+    assert ad.evaluate(twice, {s: 3.0}) == [6.0, 6.0]
