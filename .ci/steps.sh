@@ -107,7 +107,7 @@ address_sanitizer() {
     # Leaks are counted by the tests themselves (live values): the interpreter has too many of its own.
     LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
         ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 HMATH_TEST_PROFILE=quick \
-        python -m pytest -q -p no:cacheprovider tests/python -k 'not million and not import_takes and not library_is_small'
+        python -m pytest -q -p no:cacheprovider tests/python -k 'not million and not library_is_small'
 }
 
 # Races: the C tests that start threads.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import threading
@@ -30,19 +29,15 @@ def module(*arguments: str) -> list[str]:
     return run(sys.executable, "-m", "hmath", *arguments).split()
 
 
-def test_import_takes_milliseconds_and_no_numpy() -> None:
-    """Importing hmath costs less than 30 ms more than importing cffi, and loads nothing heavy."""
+def test_import_loads_nothing_heavy() -> None:
+    """What makes the import quick, which bench/import_time.py measures: it loads cffi and little else."""
     program = (
-        "import sys, time, cffi; before = set(sys.modules); start = time.process_time(); import hmath;"
-        "took = time.process_time() - start;"
+        "import sys, cffi; before = set(sys.modules); import hmath;"
         "from hmath import tensor, deeplearning_core, deeplearning_layers;"
-        "heavy = {'numpy', 'ctypes', 'pathlib', 'importlib.resources'} & (set(sys.modules) - before);"
-        "assert not heavy, heavy;"
-        "print(took)"
+        "heavy = {'numpy', 'ctypes', 'pathlib', 'importlib.resources', 'asyncio', 'pickle'};"
+        "print(*sorted(heavy & (set(sys.modules) - before)))"
     )
-    # The median of several: a single start may meet a cold cache.
-    times = [float(run(sys.executable, "-c", program)) for _ in range(7)]
-    assert statistics.median(times) < 0.030
+    assert run(sys.executable, "-c", program).split() == []
 
 
 def test_library_is_small() -> None:
