@@ -18,7 +18,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ._call import Argument, make
-from ._failure import closed, overflow, type_mismatch
+from ._failure import closed, dimension_mismatch, overflow, type_mismatch
 from ._hmath import ffi, lib
 
 NONE: Argument = (lib.BRIDGE_NONE,)
@@ -126,16 +126,23 @@ def boolean(x: Any, argument: str) -> Argument:
 
 def _float(x: Any, argument: str, index: int | None = None) -> float:
     cls = type(x)
-    if cls is not float and cls is not int:
-        number = hasattr(cls, "__float__") or hasattr(cls, "__index__")
-        if not number or isinstance(x, bool) or _is_numpy_bool(x) or getattr(x, "ndim", False):
-            raise type_mismatch(argument, "Double", x, index)
+    if cls is not float and cls is not int and not _is_number(x, cls):
+        raise type_mismatch(argument, "Double", x, index)
     try:
         return float(x)
     except OverflowError:
         raise overflow(argument, index) from None
     except TypeError:
         raise type_mismatch(argument, "Double", x, index) from None
+
+
+def _is_number(x: Any, cls: type) -> bool:
+    """May x be a Double? NumPy's text, times, complex and masked scalars have ``__float__``, too."""
+    if not (hasattr(cls, "__float__") or hasattr(cls, "__index__")) or isinstance(x, bool):
+        return False
+    if getattr(x, "ndim", False) or hasattr(x, "mask"):
+        return False
+    return getattr(getattr(x, "dtype", None), "kind", "f") in "iuf"
 
 
 def _int(x: Any, argument: str, index: int | None = None) -> int:
@@ -168,11 +175,11 @@ def doubles(x: Any, argument: str) -> Argument:
     if cls is list or cls is tuple:
         return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
     if cls is _ndarray and x.dtype is _float64 and x.flags.c_contiguous:
-        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape)
+        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape, argument)
     array_like = _lend(x, argument, "List of Double")
     if array_like is not None:
         return array_like
-    x = _sequence(x, argument, "List of Double")
+    x = sequence(x, argument, "List of Double")
     return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
 
 
@@ -187,7 +194,7 @@ def integers(x: Any, argument: str) -> Argument:
             return _numpy_integers(numpy_array, argument)
         if cls is array and x.typecode in "fd":
             raise type_mismatch(argument, "List of Int", x)
-        x = _sequence(x, argument, "List of Int")
+        x = sequence(x, argument, "List of Int")
     return (_INTS, 0.0, _int_array(x, argument), len(x))
 
 
@@ -201,7 +208,7 @@ def booleans(x: Any, argument: str) -> Argument:
             raise type_mismatch(argument, "List of Bool", x)
         data = _contiguous(numpy_array)
         return (_BOOLS, 0.0, _from_buffer(_BOOL_ARRAY, data), len(data))
-    x = _sequence(x, argument, "List of Bool")
+    x = sequence(x, argument, "List of Bool")
     return (_BOOLS, 0.0, _bool_array(x, argument), len(x))
 
 
@@ -214,7 +221,7 @@ def labels(x: Any, argument: str) -> Argument:
         kind = numpy_array.dtype.kind
         converter = booleans if kind == "b" else integers if kind in "iu" else doubles
         return converter(x, argument)
-    x = _sequence(x, argument, "List of Bool")
+    x = sequence(x, argument, "List of Bool")
     kinds = set(map(type, x))
     converter = doubles if float in kinds else integers if int in kinds else booleans
     return converter(x, argument)
@@ -263,7 +270,7 @@ def _rows(
     packed: Callable[[Any, str], Any],
     form: int,
 ) -> Argument:
-    rows = _sequence(x, argument, expected)
+    rows = sequence(x, argument, expected)
     plain = all(type(row) is list or type(row) is tuple for row in rows)
     columns = len(rows[0]) if rows and plain else 0
     if plain and all(len(row) == columns for row in rows):
@@ -294,7 +301,7 @@ def nodes(x: Any, argument: str) -> Argument:
     """A [ADExpr]: a sequence of scalar nodes and numbers, an ADTensor, or what becomes a constant one."""
     if hasattr(x, "_handle") or getattr(x, "ndim", False):
         return node(x, argument)
-    items = _sequence(x, argument, "List of ADExpr")
+    items = sequence(x, argument, "List of ADExpr")
     handles = [item._handle if hasattr(item, "_handle") else make(double(item, argument)) for item in items]
     if None in handles:
         raise closed(argument)
@@ -305,7 +312,7 @@ def node_rows(x: Any, argument: str) -> Argument:
     """A [[ADExpr]]: a sequence of them, or an ADTensor of rank 2."""
     if hasattr(x, "_handle") or getattr(x, "ndim", False):
         return node(x, argument)
-    return _handles([make(nodes(row, argument)) for row in _sequence(x, argument, "List of lists of ADExpr")])
+    return _handles([make(nodes(row, argument)) for row in sequence(x, argument, "List of lists of ADExpr")])
 
 
 def _handles(handles: list[Any]) -> Argument:
@@ -320,10 +327,10 @@ def _handles(handles: list[Any]) -> Argument:
 def tensor(x: Any, argument: str) -> Argument:
     """A Tensor, or a NumPy array of float64, lent for the call. Lists and scalars are refused."""
     if type(x) is _ndarray and x.dtype is _float64 and x.flags.c_contiguous:
-        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape)
+        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape, argument)
     numpy_array = _numpy_array(x)
     if numpy_array is not None and numpy_array.dtype.char == "d":
-        return _lend_numpy(numpy_array)
+        return _lend_numpy(numpy_array, argument)
     if numpy_array is not None or not hasattr(x, "_handle"):
         raise type_mismatch(argument, "Tensor Double", x)
     return _tensor_value(x, argument, "Tensor Double")
@@ -333,7 +340,9 @@ def int_list(x: Any, argument: str) -> list[int]:
     """An [Int] that goes to a function as ``const int64_t *``: cffi takes the list as it is."""
     if type(x) is not list and type(x) is not tuple:
         numpy_array = _numpy_array(x)
-        x = numpy_array.tolist() if numpy_array is not None else _sequence(x, argument, "List of Int")
+        if hasattr(x, "_handle") or (numpy_array is not None and numpy_array.ndim != 1):
+            raise type_mismatch(argument, "List of Int", x)
+        x = numpy_array.tolist() if numpy_array is not None else sequence(x, argument, "List of Int")
     return [
         item if type(item) is int and _fits(item) else _int(item, argument, i) for i, item in enumerate(x)
     ]
@@ -346,7 +355,7 @@ def double_data(x: Any, argument: str) -> Any:
     if hasattr(x, "_handle"):
         raise type_mismatch(argument, "List of Double", x)
     lent = _lend(x, argument, "List of Double")
-    return lent[2] if lent is not None else _double_array(_sequence(x, argument, "List of Double"), argument)
+    return lent[2] if lent is not None else _double_array(sequence(x, argument, "List of Double"), argument)
 
 
 def float_data(x: Any, argument: str) -> Any:
@@ -368,6 +377,7 @@ def numpy_floats(x: Any, argument: str) -> Any:
     numpy_array = _numpy_array(x)
     if numpy_array is None or numpy_array.dtype.char not in "df":
         raise type_mismatch(argument, "array of float64 or float32", x)
+    _check_rank(numpy_array.ndim, argument)
     return _contiguous(numpy_array)
 
 
@@ -406,7 +416,7 @@ def _lend(x: Any, argument: str, expected: str) -> Argument | None:
     if numpy_array is not None:
         if numpy_array.dtype.char != "d":
             raise type_mismatch(argument, expected, x)
-        return _lend_numpy(numpy_array)
+        return _lend_numpy(numpy_array, argument)
     if hasattr(x, "_handle"):
         return _tensor_value(x, argument, expected)
     if isinstance(x, (array, memoryview)):
@@ -415,20 +425,27 @@ def _lend(x: Any, argument: str, expected: str) -> Argument | None:
             raise type_mismatch(argument, expected, x)
         # What is not in order in memory is put in order, in a copy.
         data = view if view.c_contiguous else array("d", view.tobytes())
-        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), view.shape)
+        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), view.shape, argument)
     return None
 
 
-def _lend_numpy(x: Any) -> Argument:
+def _lend_numpy(x: Any, argument: str) -> Argument:
     data = _contiguous(x)
-    return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), data.shape)
+    return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), data.shape, argument)
 
 
-def _tensor_argument(data: Any, shape: tuple[int, ...]) -> Argument:
+def _check_rank(rank: int, argument: str) -> None:
+    """Arrays of other libraries may have more axes than a tensor; the library never sees those."""
+    if rank > lib.HMATH_TENSOR_MAX_RANK:
+        raise dimension_mismatch(argument, f"rank 0 to {lib.HMATH_TENSOR_MAX_RANK}", f"rank {rank}")
+
+
+def _tensor_argument(data: Any, shape: tuple[int, ...], argument: str) -> Argument:
     if len(shape) == 2:
         return (_MATRIX, 0.0, data, *shape)
     if len(shape) == 1:
         return (_VECTOR, 0.0, data, shape[0])
+    _check_rank(len(shape), argument)
     return (_TENSOR, 0.0, data, len(shape), 0, _new(_INT_ARRAY, shape))
 
 
@@ -466,14 +483,14 @@ def _numpy_integers(x: Any, argument: str) -> Argument:
 # ---------------------------------------------------------------- sequences, element by element
 
 
-def _sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
+def sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
     """x as a sequence that can be walked twice.
 
     Text, mappings and arrays of other libraries are none: the last would be widened in silence.
     """
     if isinstance(x, (list, tuple)):
         return x
-    sized = hasattr(x, "__len__") and hasattr(x, "__getitem__")
+    sized = hasattr(x, "__len__") and hasattr(x, "__getitem__") and getattr(x, "ndim", 1) != 0
     if not sized or isinstance(x, _TEXT) or hasattr(x, "keys") or hasattr(x, "dtype"):
         raise type_mismatch(argument, expected, x)
     return list(x)

@@ -83,9 +83,38 @@ def operation() -> str:
         function = frame.f_code.co_name
         helper = function.startswith(("_", "<")) and not function.startswith("__")
         if package == "hmath" and not module.startswith("_") and not helper:
-            return f"{module.removeprefix('deeplearning_')}.{function.strip('_')}"
+            return f"{module.removeprefix('deeplearning_')}.{_name(function)}"
         frame = frame.f_back  # type: ignore[assignment]
     return "hmath"
+
+
+# What the library calls the operators' operations.
+_OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "power",
+    "matmul": "matmul",
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "neg": "negate",
+    "abs": "absolute",
+}
+
+
+def _name(function: str) -> str:
+    """The operation of a public function, an operator (``__radd__`` adds, too) or a custom node's callback."""
+    if function.startswith("hmath_python_"):
+        return "custom"
+    name = function.strip("_")
+    if name == function:
+        return name
+    return _OPERATORS.get(name) or _OPERATORS.get(name.removeprefix("r"), name)
 
 
 def type_mismatch(

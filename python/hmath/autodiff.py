@@ -20,6 +20,7 @@ A failure while numbers are computed is the operation's own error, with the node
 
 from __future__ import annotations
 
+import builtins
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -302,7 +303,7 @@ def _operand(x: Any, argument: str) -> CData:
 
 def _operands(x: Any, argument: str) -> list[CData]:
     """The handles of a sequence of operands."""
-    if isinstance(x, Owner) or not hasattr(x, "__iter__"):
+    if isinstance(x, Owner) or not hasattr(x, "__iter__") or getattr(x, "ndim", 1) == 0:
         raise type_mismatch(argument, "List of ADExpr or ADTensor", x)
     return [_operand(item, argument) for item in x]
 
@@ -331,6 +332,11 @@ def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "r
         return adopt(Dual, invoke(getattr(lib, f"hmath_dual_{name}"), a, b))
     function = getattr(lib, f"hmath_autodiff_{name}")
     return _node(invoke(function, _operand(left, names[0]), _operand(right, names[1])))
+
+
+def _compared(function: Any, left: Any, right: Any) -> Node:
+    """A comparison, which Duals have none of."""
+    return _node(invoke(function, _operand(left, "left"), _operand(right, "right")))
 
 
 def _string(handle: CData) -> str:
@@ -466,17 +472,17 @@ def minimum(left: Operand | Dual, right: Operand | Dual) -> Any:
 
 def equal(left: Operand, right: Operand) -> Node:
     """1.0 where the two are equal, else 0.0; the derivative is 0."""
-    return _pair("equal", left, right)  # type: ignore[no-any-return]
+    return _compared(lib.hmath_autodiff_equal, left, right)
 
 
 def less(left: Operand, right: Operand) -> Node:
     """1.0 where left < right, else 0.0; the derivative is 0."""
-    return _pair("less", left, right)  # type: ignore[no-any-return]
+    return _compared(lib.hmath_autodiff_less, left, right)
 
 
 def less_equal(left: Operand, right: Operand) -> Node:
     """1.0 where left ≤ right, else 0.0; the derivative is 0."""
-    return _pair("less_equal", left, right)  # type: ignore[no-any-return]
+    return _compared(lib.hmath_autodiff_less_equal, left, right)
 
 
 def select(condition: Operand, a: Operand, b: Operand) -> Node:
@@ -501,6 +507,7 @@ def _flat(numbers: Any) -> Any:
 
 def _axis(axis: int, rank: int, argument: str, index: int | None = None) -> int:
     """An axis that may count from the end."""
+    axis = _convert.integer(axis, argument)[3]
     if not -rank <= axis < rank:
         raise index_out_of_bounds(argument, axis, rank, index)
     return axis % rank
@@ -549,7 +556,10 @@ def broadcast_to(value: Operand, shape: Sequence[int]) -> Node:
 
 def element(value: Operand, index: int) -> Expr:
     """Element `index` of a tensor, counted row-major, as an Expr."""
-    return adopt(Expr, invoke(lib.hmath_autodiff_element, _operand(value, "value"), index))
+    return adopt(
+        Expr,
+        invoke(lib.hmath_autodiff_element, _operand(value, "value"), _convert.integer(index, "index")[3]),
+    )
 
 
 def _slice(value: ADTensor, index: Any) -> Node:
@@ -562,6 +572,8 @@ def _slice(value: ADTensor, index: Any) -> Node:
         if isinstance(part, slice):
             first, last, stride = part.indices(extent)
             kept.append(len(range(first, last, stride)))
+            # A step beyond the axis takes the first position only, however long it is.
+            stride = builtins.max(-builtins.max(extent, 1), builtins.min(stride, builtins.max(extent, 1)))
         else:
             first = _within(part, extent, "index", axis)
             last, stride = first + 1, 1
@@ -583,7 +595,7 @@ def concatenate(values: Sequence[Operand], axis: int = 0) -> Node:
     """Along an axis that all have."""
     handles = _operands(values, "values")
     rank = len(_shape_of(handles[0])) if handles else 0
-    where = _axis(axis, rank, "axis") if rank else axis
+    where = _axis(axis, rank, "axis") if rank else _convert.integer(axis, "axis")[3]
     return _node(invoke(lib.hmath_autodiff_concatenate, _array(handles), len(handles), where))
 
 
@@ -637,7 +649,7 @@ def _axes(axis: Axes, rank: int) -> tuple[int, Any]:
     """How many axes, and which; none given means all."""
     if axis is None:
         return _ALL_AXES, ffi.NULL
-    given = [axis] if isinstance(axis, int) else axis
+    given = [axis] if hasattr(type(axis), "__index__") else axis
     numbers = [_axis(a, rank, "axis") for a in _convert.int_list(given, "axis")]
     return len(numbers), numbers
 
@@ -645,7 +657,7 @@ def _axes(axis: Axes, rank: int) -> tuple[int, Any]:
 def _reduce(function: Any, value: Any, axis: Axes, keepdims: bool) -> Node:
     handle = _operand(value, "value")
     count, axes = _axes(axis, len(_shape_of(handle)))
-    return _node(invoke(function, handle, count, axes, bool(keepdims)))
+    return _node(invoke(function, handle, count, axes, _convert.boolean(keepdims, "keepdims")[3]))
 
 
 def sum(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
@@ -1014,14 +1026,14 @@ def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) ->
     `bindings` maps each variable of the graph to a number, a Tensor or an array of float64.
     """
     one = isinstance(output, Node)
+    outputs = _operands([output] if one else output, "output")
     owners: list[Any] = [output] if one else list(output)  # type: ignore[arg-type]
-    outputs = _operands(owners, "output")
     variables, values = _bindings({} if bindings is None else bindings)
     if not owners or not all(isinstance(owner, Node) for owner in owners):
         results = _run(_compile(outputs, variables), values, _kinds(outputs))
         return results[0] if one else results
     key = ("value", *map(_address, outputs), None, *map(_address, variables))
-    program = _remembered(owners[0], key, lambda: (_compile(outputs, variables), None))
+    program = _remembered(owners[0], key, lambda: (_compile(outputs, variables), outputs))
     results = _run(program, values, _kinds(outputs))
     return results[0] if one else results
 
@@ -1032,9 +1044,10 @@ def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tup
     `wrt` is a list of nodes (by default the variables in `bindings`, in their order); for a single node the
     gradient is single too.
     """
-    asked_nodes = list(bindings) if wrt is None else [wrt] if isinstance(wrt, Node) else list(wrt)
-    of, asked = _operand(output, "output"), _operands(asked_nodes, "wrt")
-    variables, values = _bindings(bindings)
+    if not isinstance(output, Node):
+        output = constant(output)
+    of, (variables, values) = output._open("output"), _bindings(bindings)
+    asked = _operands(bindings if wrt is None else [wrt] if isinstance(wrt, Node) else wrt, "wrt")
 
     def build() -> tuple[CData, Any]:
         arguments = of, _array(variables), len(variables), _array(asked), len(asked)
@@ -1059,6 +1072,8 @@ def jvp(output: Node, bindings: Bindings, tangents: Bindings) -> tuple[Any, Any]
     """Value and tangent of a node where variables move along `tangents` (those left out stand still)."""
     of = _operand(output, "output")
     variables, values = _bindings(bindings)
+    if not isinstance(tangents, Mapping):
+        raise type_mismatch("tangents", "Mapping from variables to values", tangents)
     for moving in tangents:
         if moving not in bindings:
             raise type_mismatch("tangents", "variables of bindings", moving)
@@ -1143,6 +1158,8 @@ def hmath_python_reverse(ctx: CData, user: CData, inputs: CData, n: int, adjoint
         _, reverse = _customs[int(ffi.cast("intptr_t", user))]
         assert reverse is not None
         given = reverse([_lent(inputs[i]) for i in range(n)], _lent(adjoint))
+        if not hasattr(given, "__iter__"):
+            raise type_mismatch("reverse", "one cotangent per input", given)
         cotangents = [_bound(x, "reverse") for x in given]
         check(lib.hmath_tuple_create(context(), _array(cotangents), len(cotangents), out))
     except BaseException as error:

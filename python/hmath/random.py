@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ._call import check, context, invoke
-from ._convert import _numpy_array, _sequence, int_list, integer, value
+from ._convert import _numpy_array, int_list, integer, sequence, value
 from ._failure import dimension_mismatch, domain_error, overflow, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt, wrap
@@ -344,7 +344,7 @@ def shuffle(values: Any, rng: RNG) -> tuple[Any, RNG]:
         return wrap(type(values), out), following
     rows = _numpy_array(values)
     if rows is None:
-        items = _sequence(values, "values", "List or Tensor")
+        items = sequence(values, "values", "List or Tensor")
         order, following = permutation(len(items), rng)
         return [items[i] for i in order], following
     order, following = permutation(len(rows) if rows.ndim else 0, rng)

@@ -414,6 +414,7 @@ class Tensor(Owner):
         """
         handle, given = self._open("input"), _convert.integer(correction, "correction")[3]
         count, axes = self._axes(axis)
+        keep = _convert.boolean(keep, "keep")[3]
         out, result = ffi.new("hmath_value **"), ffi.new("bridge_result *")
         check(lib.hmath_tensor_var_mean(context(), handle, count, axes, given, keep, out))
         lib.bridge_describe(out[0], result)
@@ -436,7 +437,9 @@ class Tensor(Owner):
             if made:
                 return wrap(TensorDouble, made)
         handle = self._open("input")
-        return adopt(TensorDouble, invoke(getattr(lib, name), handle, *self._axes(axis), keep))
+        count, axes = self._axes(axis)
+        kept = _convert.boolean(keep, "keep")[3]
+        return adopt(TensorDouble, invoke(getattr(lib, name), handle, count, axes, kept))
 
     def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, Any]:
         """How many axes, and which, as the C functions take them."""
@@ -576,6 +579,7 @@ def stack(tensors: Sequence[Self], axis: int = 0) -> Self:
 
 
 def _joined(function: Any, tensors: Sequence[Self], axis: int, more: int) -> Self:
+    tensors = _convert.sequence(tensors, "tensors", "List of Tensor")
     handles = [_convert.value(item, "tensors", "Tensor")[2] for item in tensors]
     first: Tensor | None = tensors[0] if handles else None
     # Of no tensors there is no rank; the library says what is wrong with them.
@@ -587,6 +591,8 @@ def _joined(function: Any, tensors: Sequence[Self], axis: int, more: int) -> Sel
 
 def broadcast_to(input: Self, shape: Sequence[int]) -> Self:
     """A tensor repeated to a larger shape; shapes are aligned at their last axes."""
+    if not isinstance(input, Tensor):
+        raise type_mismatch("input", "Tensor", input)
     return input.broadcast_to(shape)
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import decimal
 import fractions
 import math
+import re
 from array import array
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import hmath
-from hmath import _convert, _result, tensor
+from hmath import _convert, _result, autodiff, tensor
+from hmath import deeplearning_core as core
 from hmath._call import make
 from hmath._hmath import ffi, lib
 from hmath._result import plain
+from hmath.errors import DimensionMismatch, Overflow, TypeMismatch
 
 NAN = float("nan")
 
@@ -401,3 +405,105 @@ def test_short_and_long_maps_give_the_same_bits(name: str, count: int) -> None:
             function(bad)
     with pytest.raises(hmath.NonFinite, match=r"values\[0\] = nan"):
         function([NAN] * count)
+
+
+# ---------------------------------------------------------------- what only looks like an argument
+
+
+_MATRIX = tensor.tensor([2, 3], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+_NODE = autodiff.variable("node", [2, 3])
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        np.str_("1.5"),
+        np.bytes_(b"1.5"),
+        np.complex128(1 + 2j),
+        np.timedelta64(5),
+        np.ma.masked,
+        np.array("1", object),
+        np.array(True),
+    ],
+    ids=lambda x: type(x).__name__,
+)
+def test_numpy_scalars_with_float_are_no_doubles(number: object) -> None:
+    with pytest.raises(TypeMismatch, match=r"core\.activation: value is a .*; required Double"):
+        core.activation(core.Sigmoid, number)  # type: ignore[call-overload]
+    with pytest.raises(TypeMismatch, match=r"core\.softmax: values\[1\] is a"):
+        core.softmax([1.0, number])  # type: ignore[list-item]
+
+
+_ZERO_RANK = [np.array(1), memoryview(np.array(1)), tensor.tensor([], [1.0])]
+
+
+@pytest.mark.parametrize("shape", _ZERO_RANK, ids=lambda x: type(x).__name__)
+def test_what_has_no_axis_is_no_list(shape: Any) -> None:
+    for function in (tensor.zeros, lambda s: tensor.full(s, 1.0), lambda s: autodiff.variable("x", s)):
+        with pytest.raises(TypeMismatch, match=r"shape is a .*; required List of Int"):
+            function(shape)
+    with pytest.raises(TypeMismatch, match=r"tensor\.concatenate: tensors is a .*; required List of Tensor"):
+        tensor.concatenate(shape)
+    with pytest.raises(TypeMismatch, match=r"autodiff\.norm: values is a"):
+        autodiff.norm(shape)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: tensor.concatenate(None), TypeMismatch, "tensor.concatenate: tensors is a NoneType"),
+        (lambda: tensor.stack(iter([_MATRIX])), TypeMismatch, "tensor.stack: tensors is a list_iterator"),
+        (lambda: tensor.broadcast_to(None, [2]), TypeMismatch, "tensor.broadcast_to: input is a NoneType"),
+        (lambda: _MATRIX.sum(0, 1), TypeMismatch, "tensor.sum: keep is a int; required Bool"),
+        (lambda: _MATRIX.var_mean(0, 0, "no"), TypeMismatch, "tensor.var_mean: keep is a str"),
+        (lambda: 1.0 - tensor.demote(_MATRIX), TypeMismatch, "tensor.subtract: right is a Tensor Float"),
+        (lambda: autodiff.element(_NODE, "a"), TypeMismatch, "autodiff.element: index is a str"),
+        (lambda: autodiff.element(_NODE, 2**70), Overflow, "autodiff.element: index is not representable"),
+        (lambda: autodiff.softmax(_NODE, None), TypeMismatch, "autodiff.softmax: axis is a NoneType"),
+        (lambda: autodiff.gather(_NODE, [0], 0.0), TypeMismatch, "autodiff.gather: axis is a float"),
+        (lambda: autodiff.sum(_NODE, True), TypeMismatch, "autodiff.sum: axis[0] is a bool"),
+        (lambda: autodiff.sum(_NODE, 0, "yes"), TypeMismatch, "autodiff.sum: keepdims is a str"),
+        (lambda: autodiff.less(autodiff.Dual(1.0), 1.0), TypeMismatch, "autodiff.less: left is a Dual"),
+        (lambda: autodiff.evaluate(None), TypeMismatch, "autodiff.evaluate: output is a NoneType"),
+        (
+            lambda: autodiff.value_and_gradient(autodiff.variable("x"), {}, 5),
+            TypeMismatch,
+            "autodiff.value_and_gradient: wrt is a int",
+        ),
+        (
+            lambda: autodiff.jvp(autodiff.variable("x"), {}, None),
+            TypeMismatch,
+            "autodiff.jvp: tangents is a NoneType",
+        ),
+        (
+            lambda: autodiff.evaluate(autodiff.custom([1.0], lambda values: None)),
+            TypeMismatch,
+            "autodiff.custom: forward is a NoneType",
+        ),
+        (
+            lambda: core.softmax(np.ones([1] * 9)),
+            DimensionMismatch,
+            "core.softmax: values has dimension rank 9",
+        ),
+        (
+            lambda: tensor.from_numpy(np.ones([1] * 9)),
+            DimensionMismatch,
+            "tensor.from_numpy: array has dimension rank 9",
+        ),
+    ],
+)
+def test_the_operation_and_the_argument_are_named(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_a_step_beyond_any_integer_takes_the_first_position() -> None:
+    sliced = autodiff.evaluate(_NODE[:: 10**30, :: -(10**30)], {_NODE: _MATRIX})
+    assert sliced.tolist() == [[3.0]]
+
+
+def test_the_gradient_of_a_number_is_zero() -> None:
+    x = autodiff.variable("x")
+    assert autodiff.value_and_gradient(2.0, {x: 1.0}, [x]) == (2.0, [0.0])  # type: ignore[arg-type]
