@@ -340,6 +340,25 @@ hmath_value *bridge_row(hmath_context *ctx, const hmath_value *input, int64_t ro
     return result;
 }
 
+hmath_value *bridge_values(hmath_context *ctx, bridge_function function, hmath_value *const *values,
+                           size_t count)
+{
+    hmath_value *result = NULL;
+    return apply(ctx, function, values, count, &result) == HMATH_OK ? result : NULL;
+}
+
+hmath_value *bridge_norm(hmath_context *ctx, bridge_function function, int64_t axes, double epsilon,
+                         hmath_value *input)
+{
+    hmath_value *values[3] = {NULL, NULL, input}, *result = NULL;
+    if (hmath_int_create(ctx, axes, &values[0]) == HMATH_OK &&
+        hmath_double_create(ctx, epsilon, &values[1]) == HMATH_OK)
+        result = bridge_values(ctx, function, values, 3);
+    hmath_release(values[0]);
+    hmath_release(values[1]);
+    return result;
+}
+
 hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
                           const double *bias, size_t count)
 {

@@ -97,6 +97,12 @@ hmath_value *bridge_row(hmath_context *ctx, const hmath_value *input, int64_t ro
 hmath_value *bridge_rows(hmath_context *ctx, const hmath_value *input, int64_t start, int64_t stop,
                          int64_t step);
 
+/* Any wrapper of handles alone, and a norm of (axes, epsilon, input); NULL as for bridge_tensor. */
+hmath_value *bridge_values(hmath_context *ctx, bridge_function function, hmath_value *const *values,
+                           size_t count);
+hmath_value *bridge_norm(hmath_context *ctx, bridge_function function, int64_t axes, double epsilon,
+                         hmath_value *input);
+
 /* layers.dense of two tensors and a bias of `count` numbers; NULL as for bridge_tensor. */
 hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
                           const double *bias, size_t count);

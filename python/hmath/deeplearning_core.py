@@ -26,7 +26,7 @@ from ._convert import (
 )
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
-from ._result import items, like, mapped, plain
+from ._result import items, like, mapped, plain, short_call
 from ._selector import Selector, selector
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ def activation_derivative(method: Activation, value: Any) -> Any:
 
 
 def _activation(name: str, method: Activation, value: Any) -> Any:
+    if hasattr(value, "_handle") and (made := short_call(name, method, value)) is not None:
+        return made
     selected = value_argument(method, "method", "Activation")
     if hasattr(value, "_handle") or (hasattr(value, "shape") and value.shape != ()):
         return like(call(name, selected, tensor_argument(value, "value")), value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._call import Argument, CData, call, check, context
+from ._call import Argument, CData, call, check, context, entry
 from ._convert import (
     boolean_rows,
     double,
@@ -29,7 +29,7 @@ from ._convert import value as value_argument
 from ._hmath import ffi, lib
 from ._owner import Owner, wrap
 from ._record import Record, record, record_result
-from ._result import items, like, owner, owns, plain
+from ._result import items, like, owner, owns, plain, short_call
 from ._selector import Selector, selector
 from .random import RNG
 from .tensor import Tensor, TensorDouble
@@ -348,15 +348,8 @@ def layer_norm(axes: int, epsilon: float, input: ArrayT) -> ArrayT:
     ...     layer_norm(1, 1e-12, x).values
     [-0.9999999999995, 0.9999999999995]
     """
-    return like(
-        call(
-            "hmath_neural_layers_layer_norm",
-            integer(axes, "axes"),
-            double(epsilon, "epsilon"),
-            tensor_argument(input, "input"),
-        ),
-        input,
-    )
+    normalized: ArrayT = _normalized("hmath_neural_layers_layer_norm", axes, epsilon, input)
+    return normalized
 
 
 def rms_norm(axes: int, epsilon: float, input: ArrayT) -> ArrayT:
@@ -364,14 +357,21 @@ def rms_norm(axes: int, epsilon: float, input: ArrayT) -> ArrayT:
 
     Arguments and failures are those of :func:`layer_norm`.
     """
+    normalized: ArrayT = _normalized("hmath_neural_layers_rms_norm", axes, epsilon, input)
+    return normalized
+
+
+def _normalized(name: str, axes: int, epsilon: float, input: Any) -> Any:
+    if type(axes) is int and type(epsilon) is float and isinstance(input, TensorDouble) and input._handle:
+        # The common case in one short call; where it fails, the way below finds out why.
+        try:
+            made = lib.bridge_norm(context(), entry(name), axes, epsilon, input._handle)
+        except OverflowError:
+            made = None
+        if made:
+            return wrap(TensorDouble, made)
     return like(
-        call(
-            "hmath_neural_layers_rms_norm",
-            integer(axes, "axes"),
-            double(epsilon, "epsilon"),
-            tensor_argument(input, "input"),
-        ),
-        input,
+        call(name, integer(axes, "axes"), double(epsilon, "epsilon"), tensor_argument(input, "input")), input
     )
 
 
@@ -481,6 +481,10 @@ def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
         if x and w and (made := lib.bridge_dense(context(), x, w, bias, len(bias))):
             output: Any = wrap(TensorDouble, made)
             return output  # type: ignore[no-any-return]
+    elif type(input) is type(weights) is type(bias) is TensorDouble:
+        made = short_call("hmath_neural_layers_dense", input, weights, bias)
+        if made is not None:
+            return made  # type: ignore[no-any-return]
     return like(
         call(
             "hmath_neural_layers_dense",
