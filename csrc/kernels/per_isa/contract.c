@@ -19,26 +19,30 @@ typedef bool tile_function(const tile_job *job);
         return tile(job, rows, vectors, packed, partial); \
     }
 
-#define PARTIAL_TILES(rows)                                                                        \
-    TILE(strided_##rows##_1, rows, 1, false, true)                                                 \
-    TILE(strided_##rows##_2, rows, 2, false, true)                                                 \
-    TILE(strided_##rows##_3, rows, 3, false, true)                                                 \
-    TILE(packed_##rows##_1, rows, 1, true, true)                                                   \
-    TILE(packed_##rows##_2, rows, 2, true, true)                                                   \
+#define PARTIAL_TILES(rows) \
+    TILE(strided_##rows##_1, rows, 1, false, true) \
+    TILE(strided_##rows##_2, rows, 2, false, true) \
+    TILE(strided_##rows##_3, rows, 3, false, true) \
+    TILE(packed_##rows##_1, rows, 1, true, true) \
+    TILE(packed_##rows##_2, rows, 2, true, true) \
     TILE(packed_##rows##_3, rows, 3, true, true)
 
 /* Whole tiles of their own where masks are not for nothing, as AVX-512 has them. */
 #if defined(__AVX512F__)
 #define TILES(rows) PARTIAL_TILES(rows)
-#define ROW(kind, rows)                                                                            \
-    {kind##_##rows##_1, kind##_##rows##_2, kind##_##rows##_3, kind##_##rows##_3}
+#define ROW(kind, rows) \
+    { \
+        kind##_##rows##_1, kind##_##rows##_2, kind##_##rows##_3, kind##_##rows##_3 \
+    }
 #else
-#define TILES(rows)                                                                                \
-    PARTIAL_TILES(rows)                                                                            \
-    TILE(strided_##rows##_whole, rows, 3, false, false)                                            \
+#define TILES(rows) \
+    PARTIAL_TILES(rows) \
+    TILE(strided_##rows##_whole, rows, 3, false, false) \
     TILE(packed_##rows##_whole, rows, 3, true, false)
-#define ROW(kind, rows)                                                                            \
-    {kind##_##rows##_1, kind##_##rows##_2, kind##_##rows##_3, kind##_##rows##_whole}
+#define ROW(kind, rows) \
+    { \
+        kind##_##rows##_1, kind##_##rows##_2, kind##_##rows##_3, kind##_##rows##_whole \
+    }
 #endif
 
 TILES(1)
