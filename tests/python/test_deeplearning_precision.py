@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -490,3 +491,18 @@ def test_failures(act, constructor, argument, index, value):
 def test_a_nan_scale_is_not_finite_before_it_is_not_positive():
     with pytest.raises(hmath.NonFinite):
         precision.scale_loss(NAN_SCALE, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("maximum", "gradient", "expected"),
+    [
+        (5e-324, [sys.float_info.max], [5e-324]),
+        (5e-324, [sys.float_info.max, 1.0], [5e-324, 0.0]),
+        # 1/sqrt(2) of the smallest double rounds to it, 1/sqrt(5) to 0 and 2/sqrt(5) to it.
+        (5e-324, [sys.float_info.max, -sys.float_info.max], [5e-324, -5e-324]),
+        (5e-324, [sys.float_info.max / 2, sys.float_info.max], [0.0, 5e-324]),
+        (1e-310, [sys.float_info.max, 0.0], [1e-310, 0.0]),
+    ],
+)
+def test_clip_gradients_to_the_smallest_of_the_largest(maximum, gradient, expected):
+    assert precision.clip_gradients(maximum, gradient) == expected

@@ -43,10 +43,14 @@ static void scale_chunk(void *task, int64_t chunk)
         s->out[i] = s->g[i] * s->fraction * s->first * s->second;
 }
 
-/* factor <= 1, so nothing overflows; where g_i * factor is subnormal it is off by one unit at most. */
+/*
+ * factor <= 1, so nothing overflows; where g_i * factor is subnormal it is off by one unit at most. Its
+ * power of two, down to that of the smallest double over the largest (2^-2098), is applied in two
+ * steps: both are doubles, if subnormal ones, and a large g_i is still normal after the first.
+ */
 static void scale(const hm_context *ctx, const hm_doubles *g, hm_wide factor, double *out)
 {
-    const int64_t least = -1000;
+    const int64_t least = -1049;
     int64_t first = factor.exponent > least ? factor.exponent : least;
     int64_t second = factor.exponent - first;
     scaling task = {
