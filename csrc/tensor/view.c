@@ -91,10 +91,13 @@ hm_status hm_check_finite(hm_context *ctx, const char *argument, const double *d
 {
     if (hm_all_finite(ctx, data, n))
         return HMATH_OK;
-    int64_t i = 0;
-    while (isfinite(data[i]))
-        i++;
-    return hm_fail_nonfinite(ctx, argument, i, data[i]);
+    /* Another thread may be writing to memory that was lent: what was seen may be gone by now. */
+    for (int64_t i = 0; i < n; i++) {
+        const double x = data[i];
+        if (!isfinite(x))
+            return hm_fail_nonfinite(ctx, argument, i, x);
+    }
+    return HMATH_OK;
 }
 
 hm_status hm_check_tensor_finite(hm_context *ctx, const char *argument, const hm_tensor *tensor)

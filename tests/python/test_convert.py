@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import fractions
 import math
 import re
+import threading
+import time
 from array import array
 from collections.abc import Callable
 from typing import Any
@@ -16,10 +19,11 @@ import pytest
 import hmath
 from hmath import _convert, _result, autodiff, tensor
 from hmath import deeplearning_core as core
+from hmath import deeplearning_layers as layers
 from hmath._call import make
 from hmath._hmath import ffi, lib
 from hmath._result import plain
-from hmath.errors import DimensionMismatch, Overflow, TypeMismatch
+from hmath.errors import DimensionMismatch, HMathError, Overflow, TypeMismatch
 
 NAN = float("nan")
 
@@ -507,3 +511,44 @@ def test_a_step_beyond_any_integer_takes_the_first_position() -> None:
 def test_the_gradient_of_a_number_is_zero() -> None:
     x = autodiff.variable("x")
     assert autodiff.value_and_gradient(2.0, {x: 1.0}, [x]) == (2.0, [0.0])  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- arrays that another thread writes to
+
+
+_SIDE = 300
+_FLICKERING = np.ones((_SIDE, _SIDE))
+_BIAS = np.zeros(_SIDE)
+_ONE_HOT = np.eye(_SIDE)[0]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda: layers.layer_norm(1, 1e-5, _FLICKERING),
+        lambda: core.sparsemax(_FLICKERING[0]),
+        lambda: core.categorical_cross_entropy_logits(_ONE_HOT, _FLICKERING[0]),
+        lambda: layers.dense(_FLICKERING, _FLICKERING, _BIAS),
+        lambda: core.softmax(_FLICKERING[0]),
+    ],
+)
+def test_a_lent_array_that_changes_is_a_result_or_a_failure(operation: Callable[[], object]) -> None:
+    """What one look finds not finite the next may not find: never an answer without a value, never a crash."""
+    done = threading.Event()
+
+    def flicker() -> None:
+        numbers = np.random.default_rng(1)
+        while not done.is_set():
+            _FLICKERING[0] = numbers.random(_SIDE) * numbers.choice([1.0, NAN])
+
+    writer = threading.Thread(target=flicker)
+    writer.start()
+    try:
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            with contextlib.suppress(HMathError):
+                operation()
+    finally:
+        done.set()
+        writer.join()
+        _FLICKERING[:] = 1.0

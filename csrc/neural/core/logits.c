@@ -83,8 +83,10 @@ hm_status hm_categorical_cross_entropy_logits(hm_context *ctx, const hm_doubles 
     logits_job job = {
         .kernels = hm_context_kernels(ctx), .target = target->data, .logits = logits->data};
     job.most = job.kernels->reduce->maximum(job.logits, n);
-    if (isnan(job.most))
-        return hm_check_finite(ctx, "logits", job.logits, n);
+    if (isnan(job.most)) {
+        st = hm_check_finite(ctx, "logits", job.logits, n);
+        return st != HMATH_OK ? st : hm_fail_overflow(ctx);
+    }
     hm_partial total;
     hm_reduce(ctx, &exp_sums, &job, n, &total);
     job.log_sum = job.kernels->softmax->log_of_sum((hm_exp_sum){total.of[0], total.of[1]});

@@ -170,6 +170,7 @@ hm_status hm_sparsemax(hm_context *ctx, const hm_doubles *values, hm_value **out
     hm_parallel_for(ctx, task.chunks, rows_chunk, &task);
     if (task.spoiled) {
         st = hm_check_finite(ctx, "values", values->data, values->length);
+        st = st != HMATH_OK ? st : hm_fail_overflow(ctx);
         goto done;
     }
     *out = result;

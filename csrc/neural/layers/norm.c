@@ -36,7 +36,8 @@ static hm_status normalize(hm_context *ctx, row_norm *norm, int64_t rows, int64_
         return st;
     if (result->size && !norm(ctx, input->data, rows, n, epsilon, result->data)) {
         hm_release(result);
-        return hm_check_tensor_finite(ctx, "input", input);
+        st = hm_check_tensor_finite(ctx, "input", input);
+        return st != HMATH_OK ? st : hm_fail_overflow(ctx);
     }
     atomic_init(&result->known_finite, true);
     *out = result;
