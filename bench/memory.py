@@ -1,6 +1,6 @@
 """Peak memory of an operation beyond its inputs and its result.
 
-    python bench/memory.py
+    python bench/memory.py --out docs/memory.md
 
 Each operation runs in a process of its own; what is reported is how far the process's peak resident size rises above
 inputs and result, in MB, beside the size of inputs and result.
@@ -64,6 +64,17 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
+PAGE = [
+    "# Memory",
+    "",
+    "Made by `python bench/memory.py`: how far the resident memory of a process rises above the inputs and the",
+    "result of one operation. Large products pack blocks of bounded size; a convolution copies its images once into a",
+    "padded buffer, those in flight at one time; attention holds a tile of 64 queries; CTC's program is O(T·L).",
+    "A quantized result is a byte an element, which this table counts as beyond.",
+    "",
+]
+
+
 def status(field: str) -> float:
     """A line of /proc/self/status, in MB."""
     for line in Path("/proc/self/status").read_text().splitlines():
@@ -96,17 +107,18 @@ def run(name: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--case", help="run this one here")
+    parser.add_argument("--out", type=Path, default=Path("memory.md"))
     options = parser.parse_args()
     if options.case:
         run(options.case)
         return
-    print("| operation | inputs, MB | result, MB | beyond, MB |\n|---|---|---|---|")
+    lines = ["| operation | inputs, MB | result, MB | beyond, MB |", "|---|---|---|---|"]
     for name in CASES:
-        done = subprocess.run(
-            [sys.executable, __file__, "--case", name], capture_output=True, text=True, check=True
-        )
+        command = [sys.executable, __file__, "--case", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         inputs, result, beyond = map(float, done.stdout.split())
-        print(f"| {name} | {inputs:.0f} | {result:.0f} | {beyond:.1f} |")
+        lines.append(f"| {name} | {inputs:.0f} | {result:.0f} | {beyond:.1f} |")
+    options.out.write_text("\n".join([*PAGE, *lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":
