@@ -43,7 +43,7 @@ extern "C" {
 
 /**
  * A variable: a value that comes when the graph is evaluated. Two variables of one name are two.
- * @param name   zero-terminated, copied (its first 31 bytes), for people; NULL: none
+ * @param name   zero-terminated, copied (31 bytes at most, whole UTF-8 characters), for people; NULL: none
  * @param shape  `rank` extents; rank 0 makes an ADExpr
  * @return HMATH_CHECKED also: DomainError (a negative extent), DimensionMismatch (more than 8 axes)
  */

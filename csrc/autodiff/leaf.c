@@ -30,7 +30,12 @@ hm_node *hm_ad_variable(hm_graph *g, const char *name, const hm_shape *shape)
     memset(&attributes, 0, sizeof attributes);
     attributes.shape = *shape;
     size_t length = strlen(name);
-    memcpy(attributes.name, name, length < NAME ? length : NAME - 1);
+    if (length >= NAME) {
+        length = NAME - 1;
+        while (length > 0 && ((unsigned char)name[length] & 0xC0) == 0x80)
+            length--; /* not within a character of UTF-8 */
+    }
+    memcpy(attributes.name, name, length);
     return hm_graph_make(g, &hm_op_variable, &attributes, sizeof attributes, NULL, 0);
 }
 

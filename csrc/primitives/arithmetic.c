@@ -337,6 +337,16 @@ static hm_status power_refuse(hm_context *ctx, const hm_node *node, const double
     return HMATH_OK;
 }
 
+/* The slope at 0 has a pole under every exponent below 1 but 0. */
+static hm_status power_slope_refuse(hm_context *ctx, const hm_node *node, const double *x,
+                                    int64_t index)
+{
+    if (x[0] == 0 && x[1] < 1 && x[1] != 0)
+        return hm_fail_domain(ctx, "base", index, x[0],
+                              "!= 0 under an exponent below 1, for its derivative");
+    return power_refuse(ctx, node, x, index);
+}
+
 /*
  * y * x^(y - 1), and 0 for y = 0 whatever x is: the slope of a power in its base. An op of its own,
  * since 0 * 0^(-1) has to be 0.
@@ -415,7 +425,7 @@ const hm_op hm_op_power_slope = {.name = "autodiff.power_slope",
                                  .arity = 2,
                                  .shape = broadcast,
                                  .map = power_slope_map,
-                                 .refuse = power_refuse,
+                                 .refuse = power_slope_refuse,
                                  .reverse = power_slope_reverse};
 
 /* Squares are exact to half an ulp where a general power is not, and far cheaper. */

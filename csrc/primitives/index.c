@@ -1,5 +1,6 @@
 #include "primitives/index.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -469,13 +470,19 @@ static gather_plan plan_gather(const hm_shape *value, const gathering *a, int64_
                          hm_shape_span(value, (int32_t)a->axis + 1, value->rank), indices};
 }
 
+/* A whole double as an integer, the nearest one where it is beyond 64 bits. */
+static int64_t saturated(double whole)
+{
+    if (!(whole < 0x1p63))
+        return INT64_MAX;
+    return whole < -0x1p63 ? INT64_MIN : (int64_t)whole;
+}
+
 static hm_status check_indices(hm_context *ctx, const double *indices, int64_t n, int64_t bound)
 {
     for (int64_t i = 0; i < n; i++) {
-        if (!(indices[i] >= 0 && indices[i] < (double)bound)) {
-            int64_t whole = indices[i] > -0x1p62 && indices[i] < 0x1p62 ? (int64_t)indices[i] : -1;
-            return hm_fail_index(ctx, "indices", i, whole, bound);
-        }
+        if (!(indices[i] >= 0 && indices[i] < (double)bound))
+            return hm_fail_index(ctx, "indices", i, saturated(floor(indices[i])), bound);
         if (indices[i] != (double)(int64_t)indices[i])
             return hm_fail_domain(ctx, "indices", i, indices[i], "whole numbers");
     }

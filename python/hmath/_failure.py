@@ -88,7 +88,7 @@ def operation() -> str:
     return "hmath"
 
 
-# What the library calls the operators' operations.
+# What the library calls the operations of operators and other methods with names of Python's.
 _OPERATORS = {
     "add": "add",
     "sub": "subtract",
@@ -104,6 +104,8 @@ _OPERATORS = {
     "ge": "greater_equal",
     "neg": "negate",
     "abs": "absolute",
+    "call": "Program",
+    "init": "Dual",
 }
 
 

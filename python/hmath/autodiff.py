@@ -367,7 +367,7 @@ def variable(name: str, shape: Sequence[int] = ()) -> Any:
     if not isinstance(name, str):
         raise type_mismatch("name", "str", name)
     extents = _convert.int_list(shape, "shape")
-    handle = invoke(lib.hmath_autodiff_variable, name.encode(), len(extents), extents)
+    handle = invoke(lib.hmath_autodiff_variable, name.encode(errors="replace"), len(extents), extents)
     return adopt(ADTensor if extents else Expr, handle)
 
 

@@ -385,3 +385,36 @@ def test_programs_of_odd_shapes() -> None:
     assert ad.evaluate(ad.norm([])) == 0.0
     twice = ad.gradient(s * s, [s, s])
     assert ad.evaluate(twice, {s: 3.0}) == [6.0, 6.0]
+
+
+# ---------------------------------------------------------------- names, poles, far indices
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("é" * 31, "é" * 15), ("a" * 40, "a" * 31), ("\U0001f600" * 9, "\U0001f600" * 7), ("\ud800", "?")],
+)
+def test_a_long_name_is_cut_between_characters(name: str, kept: str) -> None:
+    x = ad.variable(name)
+    assert x.name == kept
+    assert kept in repr(x)
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1 - 2**-53, -1.0])
+def test_the_slope_of_a_power_has_a_pole_at_zero(exponent: float) -> None:
+    x, y = ad.variable("x"), ad.variable("y")
+    with pytest.raises(errors.DomainError) as error:
+        ad.evaluate(ad.gradient(x**y, x), {x: 0.0, y: exponent})
+    assert error.value.math_error.argument == "base"
+    with pytest.raises(errors.DomainError):
+        ad.Dual(0.0, 1.0) ** exponent
+
+
+@pytest.mark.parametrize(
+    ("index", "reported"), [(1e300, 2**63 - 1), (-1e300, -(2**63)), (-0.5, -1), (7.0, 7), (2.0**62, 2**62)]
+)
+def test_a_gather_reports_the_index_that_was_there(index: float, reported: int) -> None:
+    v = ad.variable("v", (2, 3))
+    with pytest.raises(errors.IndexOutOfBounds) as error:
+        ad.evaluate(ad.gather(v, np.array([index])), {v: np.ones((2, 3))})
+    assert error.value.math_error.value == reported
