@@ -208,6 +208,19 @@ def test_pooling() -> None:
     )
 
 
+@pytest.mark.parametrize("size", [(2, 2), (6, 8), (7, 9), (5, 2, 6)], ids=repr)
+def test_pooling_by_squares(size: tuple[int, ...]) -> None:
+    """2 x 2 pooling has a way of its own; whole numbers make ties, which PyTorch gives to the first cell too."""
+    x = np.rint(2 * normal(2, 3, *size))
+    kernel = [1] * (len(size) - 2) + [2, 2]
+    pool = F.max_pool2d if len(size) == 2 else F.max_pool3d
+    compare(
+        lambda v: ad.pooling(layers.MaxPool, kernel, kernel, [0] * len(size), v),
+        lambda v: pool(v, tuple(kernel)),
+        x,
+    )
+
+
 def test_norms() -> None:
     x = normal(3, 4, 5)
     compare(lambda v: layers.layer_norm_ad(2, 1e-3, v), lambda v: F.layer_norm(v, (4, 5), eps=1e-3), x)
