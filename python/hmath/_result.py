@@ -138,9 +138,18 @@ def _read_list(result: CData, value: CData) -> list[Any]:
     numbers = ffi.unpack(ffi.cast(ctype, result.data), count) if count else []
     if element in _BOOL_ELEMENTS:
         numbers = list(map(bool, numbers))
-    if not rows:
-        return numbers
-    return [numbers[i * columns : (i + 1) * columns] for i in range(length)]
+    return rows_of(numbers, length, columns) if rows else numbers
+
+
+def rows_of(numbers: list[Any], rows: int, columns: int) -> list[Any]:
+    """A flat list cut into rows.
+
+    Rows without columns take no room in the library, so that there may be more of them than memory: the
+    list of them is asked for at once, to be refused at once.
+    """
+    if not columns:
+        return list(map(list, [()] * rows))
+    return [numbers[i * columns : (i + 1) * columns] for i in range(rows)]
 
 
 # ---------------------------------------------------------------- the container of the argument

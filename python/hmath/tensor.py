@@ -27,7 +27,7 @@ from ._call import Argument, CData, call, check, context, entry, invoke
 from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt, wrap
-from ._result import elements, like, numpy_array, owner, owns, plain, shape_of
+from ._result import elements, like, numpy_array, owner, owns, plain, rows_of, shape_of
 
 if TYPE_CHECKING:
     from ._typing import ArrayT, Doubles, Integers, TensorLike
@@ -122,8 +122,7 @@ class Tensor(Owner):
         nested: Any = self.values
         shape = self.shape
         for axis in range(len(shape) - 1, 0, -1):
-            extent = shape[axis]
-            nested = [nested[i * extent : (i + 1) * extent] for i in range(prod(shape[:axis]))]
+            nested = rows_of(nested, prod(shape[:axis]), shape[axis])
         return nested if shape else nested[0]
 
     def item(self) -> float:

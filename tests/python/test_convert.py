@@ -552,3 +552,24 @@ def test_a_lent_array_that_changes_is_a_result_or_a_failure(operation: Callable[
         done.set()
         writer.join()
         _FLICKERING[:] = 1.0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: layers.causal_mask(2**62, 0, 0),
+        lambda: layers.alibi_bias(1.0, 2**48, 0, 0),
+        lambda: tensor.zeros([2**48, 0]).tolist(),
+    ],
+)
+def test_more_empty_rows_than_memory_are_refused_at_once(call: Callable[[], object]) -> None:
+    with pytest.raises(MemoryError):
+        call()
+
+
+def test_empty_rows_are_lists_of_their_own() -> None:
+    for rows in (layers.causal_mask(2, 0, 0), tensor.zeros([2, 0]).tolist()):
+        assert rows == [[], []]
+        assert rows[0] is not rows[1]
+    assert tensor.zeros([2, 0, 3]).tolist() == [[], []]
+    assert tensor.zeros([0, 2]).tolist() == []

@@ -25,7 +25,7 @@ hm_status hm_causal_mask(hm_context *ctx, int64_t queries, int64_t keys, int64_t
         (st = hm_rows_reserve(ctx, HM_ELEMENT_BOOL, queries, keys, &mask)) != HMATH_OK)
         return st;
     uint8_t *allowed = mask->data;
-    for (int64_t i = 0; i < queries; i++) {
+    for (int64_t i = 0; keys > 0 && i < queries; i++) { /* empty rows may be without number */
         const uint64_t position = (uint64_t)offset + (uint64_t)i;
         for (int64_t j = 0; j < keys; j++)
             *allowed++ = (uint64_t)j <= position;
@@ -47,7 +47,7 @@ hm_status hm_alibi_bias(hm_context *ctx, double slope, int64_t queries, int64_t 
         return st;
 
     double lowest = 0, *data = bias->data;
-    for (int64_t i = 0; i < queries; i++) {
+    for (int64_t i = 0; keys > 0 && i < queries; i++) { /* empty rows may be without number */
         const uint64_t position = (uint64_t)offset + (uint64_t)i;
         for (int64_t j = 0; j < keys; j++) {
             const uint64_t key = (uint64_t)j;
