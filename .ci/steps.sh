@@ -95,19 +95,32 @@ meson_build() { # name, options...
 # Memory errors and undefined behaviour: the C tests, leaks included, then the Python package.
 address_sanitizer() {
     say "address and undefined behaviour sanitizers: C"
-    meson_build asan -Db_sanitize=address,undefined -Db_lundef=false
-    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 meson test -C "$work/asan" --print-errorlogs --timeout-multiplier 4
-    say "address and undefined behaviour sanitizers: Python"
     environment sanitized
-    python -m pip install -q '.[test]' cffi meson ninja
-    python -m pip uninstall -q -y hmath
-    meson_build asan-python -Db_sanitize=address,undefined -Db_lundef=false \
-        -Dinstall_layout=wheel -Dtests=false --prefix="$work/sanitized"
-    meson install -C "$work/asan-python" --quiet
+    # shellcheck disable=SC2046
+    python -m pip install -q cffi meson ninja $(requirements test)
+    meson_build asan -Db_sanitize=address,undefined -Db_lundef=false \
+        -Dinstall_layout=wheel --prefix="$work/sanitized"
+    # Sizes that cannot be had are asked for on purpose.
+    export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    meson test -C "$work/asan" --print-errorlogs --timeout-multiplier 4
+    say "address and undefined behaviour sanitizers: Python"
+    meson install -C "$work/asan" --quiet
     # Leaks are counted by the tests themselves (live values): the interpreter has too many of its own.
     LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
-        ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 HMATH_TEST_PROFILE=quick \
+        ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 HMATH_TEST_PROFILE=quick HMATH_ISA=avx2 \
         python -m pytest -q -p no:cacheprovider tests/python -k 'not million and not library_is_small'
+    unset ASAN_OPTIONS UBSAN_OPTIONS
+}
+
+# What an extra of pyproject.toml asks for.
+requirements() { # extra
+    python - "$1" <<'PYTHON'
+import sys
+from pip._vendor import tomli
+
+with open("pyproject.toml", "rb") as file:
+    print(*(name.replace(" ", "") for name in tomli.load(file)["project"]["optional-dependencies"][sys.argv[1]]))
+PYTHON
 }
 
 # Races: the C tests that start threads.
@@ -117,7 +130,7 @@ thread_sanitizer() {
     local threaded
     threaded=$(git grep -l pthread_create tests/c | xargs -n 1 basename -s .c)
     # shellcheck disable=SC2086
-    meson test -C "$work/tsan" --print-errorlogs --timeout-multiplier 4 $threaded
+    TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0 meson test -C "$work/tsan" --print-errorlogs --timeout-multiplier 4 $threaded
 }
 
 # An installation without Python, and the examples built against it and against the wheel's flags, under valgrind,
