@@ -3,7 +3,7 @@
  *
  * A `vec` holds VEC_WIDTH doubles, a `vec_int` as many 64-bit integers, a `vec_mask` one truth
  * value a lane. The operators + - * / and unary - work on vec lane by lane, + - & | ^ ~ << on
- * vec_int; a plain number beside a vec is broadcast. Everything below means exactly the same on
+ * vec_int, where they wrap; a plain number beside a vec is broadcast. Everything below means exactly the same on
  * every instruction set, NaN, signed zeros and subnormals included, except that the payload and
  * sign of a NaN are unspecified.
  *
