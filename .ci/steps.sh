@@ -103,7 +103,13 @@ address_sanitizer() {
     # Sizes that cannot be had are asked for on purpose.
     export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     meson test -C "$work/asan" --print-errorlogs --timeout-multiplier 4
+    unset ASAN_OPTIONS UBSAN_OPTIONS
+}
+
+# The same build under the Python package; after address_sanitizer.
+address_sanitizer_python() {
     say "address and undefined behaviour sanitizers: Python"
+    export ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     meson install -C "$work/asan" --quiet
     # Leaks are counted by the tests themselves (live values): the interpreter has too many of its own.
     LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
