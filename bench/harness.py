@@ -158,8 +158,13 @@ def set_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
-def measure(chosen: Case, threads: int, turns: int, seconds: float, settle: float = 0.003) -> dict[str, Any]:
-    """Time both sides in turn. `settle`: a pause that lets one side's spinning threads go to sleep."""
+# PyTorch's OpenMP workers go on spinning for up to 5 ms after their last region, on cores that the other
+# side would use: with a shorter pause hmath's figures on two threads are those of one thread.
+SETTLE = 0.015
+
+
+def measure(chosen: Case, threads: int, turns: int, seconds: float) -> dict[str, Any]:
+    """Time both sides in turn, each after the other side's threads have gone to sleep."""
     inputs = chosen.inputs()
     set_threads(threads)
     ours, theirs = chosen.hmath(inputs), chosen.peer(inputs)
@@ -170,8 +175,8 @@ def measure(chosen: Case, threads: int, turns: int, seconds: float, settle: floa
     counts = repetitions(ours, seconds), repetitions(theirs, seconds)
     timing = Timing()
     for _ in range(turns):
-        time.sleep(settle)
+        time.sleep(SETTLE)
         timing.hmath.append(sample(ours, counts[0]))
-        time.sleep(settle)
+        time.sleep(SETTLE)
         timing.peer.append(sample(theirs, counts[1]))
     return {**result, **timing.summary(), "turns": turns}
