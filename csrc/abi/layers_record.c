@@ -1,10 +1,8 @@
 /* The selectors and records of hmath_neural_layers_*: constructors and field readers. */
-#include "hmath_deeplearning.h"
-
 #include "abi/edge.h"
+#include "abi/field.h"
 #include "hmath_deeplearning.h"
 #include "neural/layers/record.h"
-#include "runtime/scalar.h"
 
 /* ------------------------------------------------- selectors */
 
@@ -143,58 +141,10 @@ hmath_status hmath_neural_layers_conv_options_create(hmath_context *ctx, const h
     return hm_leave(ctx, st);
 }
 
-static hm_status enter_with_options(hm_context *ctx, const char *operation, const hm_value *v,
-                                    const hm_conv_options **options, hm_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, operation, out);
-    if (st != HMATH_OK)
-        return st;
-    st = hm_arg_object(ctx, "options", v, HMATH_KIND_CONV_OPTIONS, options);
-    return st == HMATH_OK ? st : hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_layers_convolution_stride(hmath_context *ctx, const hmath_value *options,
-                                                    hmath_value **out)
-{
-    const hm_conv_options *record;
-    hm_status st = enter_with_options(ctx, "layers.convolution_stride", options, &record, out);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(record->stride);
-    return hm_leave(ctx, HMATH_OK);
-}
-
-hmath_status hmath_neural_layers_convolution_padding(hmath_context *ctx, const hmath_value *options,
-                                                     hmath_value **out)
-{
-    const hm_conv_options *record;
-    hm_status st = enter_with_options(ctx, "layers.convolution_padding", options, &record, out);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(record->padding);
-    return hm_leave(ctx, HMATH_OK);
-}
-
-hmath_status hmath_neural_layers_convolution_dilation(hmath_context *ctx,
-                                                      const hmath_value *options, hmath_value **out)
-{
-    const hm_conv_options *record;
-    hm_status st = enter_with_options(ctx, "layers.convolution_dilation", options, &record, out);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(record->dilation);
-    return hm_leave(ctx, HMATH_OK);
-}
-
-hmath_status hmath_neural_layers_convolution_groups(hmath_context *ctx, const hmath_value *options,
-                                                    hmath_value **out)
-{
-    const hm_conv_options *record;
-    hm_status st = enter_with_options(ctx, "layers.convolution_groups", options, &record, out);
-    if (st != HMATH_OK)
-        return st;
-    return hm_leave(ctx, hm_int_create(ctx, record->groups, out));
-}
+HM_FIELD(layers, convolution_stride, options, HMATH_KIND_CONV_OPTIONS, hm_conv_options, stride)
+HM_FIELD(layers, convolution_padding, options, HMATH_KIND_CONV_OPTIONS, hm_conv_options, padding)
+HM_FIELD(layers, convolution_dilation, options, HMATH_KIND_CONV_OPTIONS, hm_conv_options, dilation)
+HM_FIELD(layers, convolution_groups, options, HMATH_KIND_CONV_OPTIONS, hm_conv_options, groups)
 
 /* ------------------------------------------------- BatchNormState */
 
@@ -218,44 +168,9 @@ hmath_status hmath_neural_layers_batch_norm_state_create(hmath_context *ctx,
     return hm_leave(ctx, st);
 }
 
-static hm_status enter_with_state(hm_context *ctx, const char *operation, const hm_value *v,
-                                  const hm_batch_norm_state **state, hm_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, operation, out);
-    if (st != HMATH_OK)
-        return st;
-    st = hm_arg_object(ctx, "state", v, HMATH_KIND_BATCH_NORM_STATE, state);
-    return st == HMATH_OK ? st : hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_layers_running_mean(hmath_context *ctx, const hmath_value *state,
-                                              hmath_value **out)
-{
-    const hm_batch_norm_state *record;
-    hm_status st = enter_with_state(ctx, "layers.running_mean", state, &record, out);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(record->running_mean);
-    return hm_leave(ctx, HMATH_OK);
-}
-
-hmath_status hmath_neural_layers_running_variance(hmath_context *ctx, const hmath_value *state,
-                                                  hmath_value **out)
-{
-    const hm_batch_norm_state *record;
-    hm_status st = enter_with_state(ctx, "layers.running_variance", state, &record, out);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(record->running_variance);
-    return hm_leave(ctx, HMATH_OK);
-}
-
-hmath_status hmath_neural_layers_batches_seen(hmath_context *ctx, const hmath_value *state,
-                                              hmath_value **out)
-{
-    const hm_batch_norm_state *record;
-    hm_status st = enter_with_state(ctx, "layers.batches_seen", state, &record, out);
-    if (st != HMATH_OK)
-        return st;
-    return hm_leave(ctx, hm_int_create(ctx, record->batches_seen, out));
-}
+HM_FIELD(layers, running_mean, state, HMATH_KIND_BATCH_NORM_STATE, hm_batch_norm_state,
+         running_mean)
+HM_FIELD(layers, running_variance, state, HMATH_KIND_BATCH_NORM_STATE, hm_batch_norm_state,
+         running_variance)
+HM_FIELD(layers, batches_seen, state, HMATH_KIND_BATCH_NORM_STATE, hm_batch_norm_state,
+         batches_seen)

@@ -1,11 +1,11 @@
 /* deeplearning_metrics at the edge. */
 #include "abi/edge.h"
+#include "abi/field.h"
 #include "hmath_deeplearning.h"
 #include "neural/metrics/classification.h"
 #include "neural/metrics/ranking.h"
 #include "neural/metrics/record.h"
 #include "neural/metrics/scores.h"
-#include "runtime/scalar.h"
 
 /* ------------------------------------------------- the record */
 
@@ -45,56 +45,14 @@ hmath_status hmath_neural_metrics_classification_metrics_create(
     return hm_leave(ctx, st);
 }
 
-static hm_status enter_reading(hm_context *ctx, const char *operation, const hm_value *metrics,
-                               hm_value **out, const hm_classification_metrics **found)
-{
-    hm_status st = hm_edge_enter(ctx, operation, out);
-    if (st != HMATH_OK)
-        return st;
-    st = hm_arg_object(ctx, "metrics", metrics, HMATH_KIND_CLASSIFICATION_METRICS, found);
-    return st == HMATH_OK ? st : hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_metrics_accuracy(hmath_context *ctx, const hmath_value *metrics,
-                                           hmath_value **out)
-{
-    const hm_classification_metrics *found;
-    hm_status st = enter_reading(ctx, "metrics.accuracy", metrics, out, &found);
-    return st != HMATH_OK ? st : hm_leave(ctx, hm_double_create(ctx, found->accuracy, out));
-}
-
-hmath_status hmath_neural_metrics_precision_by_class(hmath_context *ctx, const hmath_value *metrics,
-                                                     hmath_value **out)
-{
-    const hm_classification_metrics *found;
-    hm_status st = enter_reading(ctx, "metrics.precision_by_class", metrics, out, &found);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(found->precision);
-    return hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_metrics_recall_by_class(hmath_context *ctx, const hmath_value *metrics,
-                                                  hmath_value **out)
-{
-    const hm_classification_metrics *found;
-    hm_status st = enter_reading(ctx, "metrics.recall_by_class", metrics, out, &found);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(found->recall);
-    return hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_metrics_f1_by_class(hmath_context *ctx, const hmath_value *metrics,
-                                              hmath_value **out)
-{
-    const hm_classification_metrics *found;
-    hm_status st = enter_reading(ctx, "metrics.f1_by_class", metrics, out, &found);
-    if (st != HMATH_OK)
-        return st;
-    *out = hm_retain(found->f1);
-    return hm_leave(ctx, st);
-}
+HM_FIELD(metrics, accuracy, metrics, HMATH_KIND_CLASSIFICATION_METRICS, hm_classification_metrics,
+         accuracy)
+HM_FIELD(metrics, precision_by_class, metrics, HMATH_KIND_CLASSIFICATION_METRICS,
+         hm_classification_metrics, precision)
+HM_FIELD(metrics, recall_by_class, metrics, HMATH_KIND_CLASSIFICATION_METRICS,
+         hm_classification_metrics, recall)
+HM_FIELD(metrics, f1_by_class, metrics, HMATH_KIND_CLASSIFICATION_METRICS,
+         hm_classification_metrics, f1)
 
 /* ------------------------------------------------- classification */
 

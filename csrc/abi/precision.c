@@ -1,5 +1,6 @@
 /* deeplearning_precision at the edge. */
 #include "abi/edge.h"
+#include "abi/field.h"
 #include "hmath_deeplearning.h"
 #include "neural/precision/gradients.h"
 #include "neural/precision/int8.h"
@@ -96,44 +97,11 @@ hmath_status hmath_neural_precision_dequantize(hmath_context *ctx, const hmath_v
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_precision_quantized_values(hmath_context *ctx,
-                                                     const hmath_value *quantized,
-                                                     hmath_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, "precision.quantized_values", out);
-    if (st != HMATH_OK)
-        return st;
-    const hm_quantized *coded;
-    if ((st = arg_quantized(ctx, "quantized", quantized, &coded)) == HMATH_OK)
-        *out = hm_retain(coded->values);
-    return hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_precision_quantization_scales(hmath_context *ctx,
-                                                        const hmath_value *quantized,
-                                                        hmath_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, "precision.quantization_scales", out);
-    if (st != HMATH_OK)
-        return st;
-    const hm_quantized *coded;
-    if ((st = arg_quantized(ctx, "quantized", quantized, &coded)) == HMATH_OK)
-        *out = hm_retain(coded->scales);
-    return hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_precision_quantization_zero_points(hmath_context *ctx,
-                                                             const hmath_value *quantized,
-                                                             hmath_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, "precision.quantization_zero_points", out);
-    if (st != HMATH_OK)
-        return st;
-    const hm_quantized *coded;
-    if ((st = arg_quantized(ctx, "quantized", quantized, &coded)) == HMATH_OK)
-        *out = hm_retain(coded->zeros);
-    return hm_leave(ctx, st);
-}
+HM_FIELD(precision, quantized_values, quantized, HMATH_KIND_QUANTIZED_TENSOR, hm_quantized, values)
+HM_FIELD(precision, quantization_scales, quantized, HMATH_KIND_QUANTIZED_TENSOR, hm_quantized,
+         scales)
+HM_FIELD(precision, quantization_zero_points, quantized, HMATH_KIND_QUANTIZED_TENSOR, hm_quantized,
+         zeros)
 
 hmath_status hmath_quantized_tensor_create(hmath_context *ctx, int32_t scheme, int64_t axis,
                                            int32_t rank, const int64_t *shape, const int8_t *values,
@@ -239,42 +207,10 @@ hmath_status hmath_neural_precision_loss_scaler_create(hmath_context *ctx, const
     return hm_leave(ctx, st);
 }
 
-hmath_status hmath_neural_precision_loss_scale(hmath_context *ctx, const hmath_value *state,
-                                               hmath_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, "precision.loss_scale", out);
-    if (st != HMATH_OK)
-        return st;
-    const hm_loss_scaler *scaler;
-    if ((st = arg_scaler(ctx, "state", state, &scaler)) == HMATH_OK)
-        st = hm_double_create(ctx, scaler->scale, out);
-    return hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_precision_scale_growth_interval(hmath_context *ctx,
-                                                          const hmath_value *state,
-                                                          hmath_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, "precision.scale_growth_interval", out);
-    if (st != HMATH_OK)
-        return st;
-    const hm_loss_scaler *scaler;
-    if ((st = arg_scaler(ctx, "state", state, &scaler)) == HMATH_OK)
-        st = hm_int_create(ctx, scaler->growth_interval, out);
-    return hm_leave(ctx, st);
-}
-
-hmath_status hmath_neural_precision_finite_steps(hmath_context *ctx, const hmath_value *state,
-                                                 hmath_value **out)
-{
-    hm_status st = hm_edge_enter(ctx, "precision.finite_steps", out);
-    if (st != HMATH_OK)
-        return st;
-    const hm_loss_scaler *scaler;
-    if ((st = arg_scaler(ctx, "state", state, &scaler)) == HMATH_OK)
-        st = hm_int_create(ctx, scaler->finite_steps, out);
-    return hm_leave(ctx, st);
-}
+HM_FIELD(precision, loss_scale, state, HMATH_KIND_LOSS_SCALER, hm_loss_scaler, scale)
+HM_FIELD(precision, scale_growth_interval, state, HMATH_KIND_LOSS_SCALER, hm_loss_scaler,
+         growth_interval)
+HM_FIELD(precision, finite_steps, state, HMATH_KIND_LOSS_SCALER, hm_loss_scaler, finite_steps)
 
 hmath_status hmath_neural_precision_initial_loss_scaler(hmath_context *ctx,
                                                         const hmath_value *scale,
