@@ -37,7 +37,7 @@ static __attribute__((noinline)) vec scatter(double *out, int64_t step, uint64_t
     return vec_load(lane);
 }
 
-VEC_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors, const bool packed)
+MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors, const bool packed)
 {
     const hm_conv_block *const b = job->block;
     vec acc[TILE_ROWS][MOST_VECTORS];
@@ -183,7 +183,7 @@ enum { STRIP_VECTORS = TILE_ROWS == 8 ? 4 : 1 };
  * A strip of columns from top to bottom. Each source row is read once for the three result rows it
  * belongs to, whose chains stand at different ky: the oldest ends with it, the youngest begins.
  */
-VEC_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vectors)
+MATH_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vectors)
 {
     vec weight[9], oldest[STRIP_VECTORS], middle[STRIP_VECTORS], poison = vec_of(0.0);
     UNROLL (k, 0, 9) {
@@ -314,7 +314,7 @@ VEC_INLINE void store_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, c
             job->out[j * step + i] = lane[i][j];
 }
 
-VEC_INLINE bool weights_tile(const weights_job *job, const int rows, const int vectors)
+MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int vectors)
 {
     const hm_conv_weights_block *const b = job->block;
     vec acc[TILE_ROWS][TILE_VECTORS];

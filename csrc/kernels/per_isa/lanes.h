@@ -6,6 +6,7 @@
 #ifndef HM_PER_ISA_LANES_H
 #define HM_PER_ISA_LANES_H
 
+#include "kernels/per_isa/unroll.h"
 #include "kernels/vec/vec.h"
 
 /* How many lanes of the vector that starts at element `at` lie before n. */
@@ -31,13 +32,11 @@ VEC_INLINE void over_lanes(lane_step *step, const vec *constants, const double *
 {
     int64_t i = 0;
     for (; i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES)
-#pragma GCC unroll 16
-        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+        UNROLL (k, 0, VEC_PER_CONTRACT)
             lanes[k] = step(lanes[k], vec_load(x + i + k * VEC_WIDTH),
                             vec_load(y + i + k * VEC_WIDTH), constants);
     if (i < n)
-#pragma GCC unroll 16
-        for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+        UNROLL (k, 0, VEC_PER_CONTRACT) {
             const size_t count = lanes_before(n, i + k * VEC_WIDTH);
             const vec next = step(lanes[k], vec_load_partial(x + i + k * VEC_WIDTH, count),
                                   vec_load_partial(y + i + k * VEC_WIDTH, count), constants);
@@ -52,8 +51,7 @@ VEC_INLINE void over_lanes_twice(lane_step *one, lane_step *other, const vec *co
 {
     int64_t i = 0;
     for (; i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES)
-#pragma GCC unroll 16
-        for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+        UNROLL (k, 0, VEC_PER_CONTRACT) {
             const vec v = vec_load(x + i + k * VEC_WIDTH);
             first[k] = one(first[k], v, v, constants);
             second[k] = other(second[k], v, v, constants);

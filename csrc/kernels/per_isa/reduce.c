@@ -49,8 +49,7 @@ static void add_to_lanes(const double *x, int64_t n, int64_t done, double lanes[
         for (int k = 0; k < VEC_PER_CONTRACT; k++)
             sums[k] = vec_load(lanes + k * VEC_WIDTH);
         for (; n - i >= HM_LANES; i += HM_LANES)
-#pragma GCC unroll 16
-            for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            UNROLL (k, 0, VEC_PER_CONTRACT)
                 sums[k] += vec_load(x + i + k * VEC_WIDTH);
         for (int k = 0; k < VEC_PER_CONTRACT; k++)
             vec_store(lanes + k * VEC_WIDTH, sums[k]);
@@ -152,8 +151,7 @@ VEC_INLINE double largest(vec (*map)(vec), double least, const double *x, int64_
         most[k] = vec_of(least);
     int64_t i = 0;
     for (; i + 4 * VEC_WIDTH <= n; i += 4 * VEC_WIDTH)
-#pragma GCC unroll 4
-        for (int k = 0; k < 4; k++) {
+        UNROLL (k, 0, 4) {
             const vec v = vec_load(x + i + k * VEC_WIDTH);
             most[k] = vec_max(map(v), most[k]);
             spoiled[k] = vec_fma(v, vec_of(0.0), spoiled[k]);
@@ -196,8 +194,7 @@ static bool within(const double *x, int64_t n, double low, double high)
     for (; i + 8 * VEC_WIDTH <= n; i += 8 * VEC_WIDTH) {
         vec_mask inside = vec_mask_and(vec_less_equal(below, vec_load(x + i)),
                                        vec_less_equal(vec_load(x + i), above));
-#pragma GCC unroll 8
-        for (int k = 1; k < 8; k++) {
+        UNROLL (k, 1, 8) {
             const vec v = vec_load(x + i + k * VEC_WIDTH);
             inside = vec_mask_and(inside,
                                   vec_mask_and(vec_less_equal(below, v), vec_less_equal(v, above)));

@@ -27,13 +27,11 @@ typedef struct lanes {
 VEC_INLINE void decay_group(vec d[VEC_PER_CONTRACT])
 {
     vec least = d[0];
-#pragma GCC unroll 16
-    for (int k = 1; k < VEC_PER_CONTRACT; k++)
+    UNROLL (k, 1, VEC_PER_CONTRACT)
         least = vec_min(least, d[k]);
     const bool ordinary = vec_mask_all(vec_greater_equal(least, vec_of(DECAY_LEAST)));
     if (HM_LIKELY(ordinary))
-#pragma GCC unroll 16
-        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+        UNROLL (k, 0, VEC_PER_CONTRACT)
             d[k] = decay_fast(d[k]);
     else
         for (int k = 0; k < VEC_PER_CONTRACT; k++)
@@ -42,8 +40,7 @@ VEC_INLINE void decay_group(vec d[VEC_PER_CONTRACT])
 
 VEC_INLINE void add_group(const vec e[VEC_PER_CONTRACT], lanes *sum)
 {
-#pragma GCC unroll 16
-    for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+    UNROLL (k, 0, VEC_PER_CONTRACT) {
         const vec_sum s = vec_quick_sum(sum->high[k], e[k]);
         sum->high[k] = s.high;
         sum->low[k] += s.low;
@@ -82,20 +79,17 @@ VEC_INLINE hm_exp_sum exponentials_of(const double *x, const uint8_t *allowed, i
     vec e[VEC_PER_CONTRACT];
     int64_t i = 0;
     for (; !allowed && i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES) {
-#pragma GCC unroll 16
-        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+        UNROLL (k, 0, VEC_PER_CONTRACT)
             e[k] = vec_load(x + i + k * VEC_WIDTH) - m;
         decay_group(e);
         add_group(e, &sum);
         if (out)
-#pragma GCC unroll 16
-            for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            UNROLL (k, 0, VEC_PER_CONTRACT)
                 vec_store(out + i + k * VEC_WIDTH, e[k]);
     }
     for (; i < n; i += VEC_CONTRACT_LANES) {
         vec_mask taken[VEC_PER_CONTRACT];
-#pragma GCC unroll 16
-        for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+        UNROLL (k, 0, VEC_PER_CONTRACT) {
             const int64_t at = i + k * VEC_WIDTH;
             const size_t count = lanes_before(n, at);
             taken[k] = first_lanes(count);
@@ -104,13 +98,11 @@ VEC_INLINE hm_exp_sum exponentials_of(const double *x, const uint8_t *allowed, i
             e[k] = vec_keep(taken[k], vec_load_partial(x + at, count) - m);
         }
         decay_group(e);
-#pragma GCC unroll 16
-        for (int k = 0; k < VEC_PER_CONTRACT; k++)
+        UNROLL (k, 0, VEC_PER_CONTRACT)
             e[k] = vec_keep(taken[k], e[k]);
         add_group(e, &sum);
         if (out)
-#pragma GCC unroll 16
-            for (int k = 0; k < VEC_PER_CONTRACT; k++)
+            UNROLL (k, 0, VEC_PER_CONTRACT)
                 vec_store_partial(out + i + k * VEC_WIDTH, lanes_before(n, i + k * VEC_WIDTH),
                                   e[k]);
     }

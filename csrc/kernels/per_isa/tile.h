@@ -46,7 +46,7 @@ typedef struct tile_job {
  * columns than lanes, and nothing beyond them is read or written. Returns whether all results are
  * finite, if last.
  */
-VEC_INLINE bool tile(const tile_job *t, const int rows, const int vectors, const bool packed,
+MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, const bool packed,
                      const bool partial)
 {
     vec acc[8][8];
