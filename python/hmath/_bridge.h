@@ -146,6 +146,9 @@ int bridge_capsule_append(uintptr_t list, void *managed, int versioned);
 void *bridge_capsule_pointer(uintptr_t capsule, int versioned);
 void bridge_capsule_taken(uintptr_t capsule, int versioned);
 
+/* A custom node is gone, and its functions with it; see _callback.c. */
+void bridge_custom_gone(void *user);
+
 /* The file that the library was loaded from. */
 const char *bridge_library_path(void);
 

@@ -1124,7 +1124,7 @@ def custom(
                 lib.hmath_python_forward,
                 lib.hmath_python_reverse if reverse is not None else ffi.NULL,
                 ffi.cast("void *", number),
-                lib.hmath_python_destroy,
+                lib.bridge_custom_gone,
             )
         )
     except BaseException:
@@ -1169,7 +1169,7 @@ def hmath_python_reverse(ctx: CData, user: CData, inputs: CData, n: int, adjoint
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def hmath_python_destroy(user: CData, customs: Any = _customs, cast: Any = ffi.cast) -> None:
-    # The defaults outlive the module: graphs may go when the interpreter shuts down.
+    # The defaults outlive the module: graphs may go while an interpreter takes its modules apart.
     customs.pop(int(cast("intptr_t", user)), None)
 
 

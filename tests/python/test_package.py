@@ -150,6 +150,24 @@ def test_versions() -> None:
     assert hmath.numerics_version() == 1
 
 
+OWNERS_LEFT = """
+from hmath import autodiff, deeplearning_layers as layers, random, tensor
+
+rng = random.seed_rng(random.pcg32(), 1)
+numbers = tensor.full([4, 4], 1.0)
+cache = layers.empty_cache(4, 2, 2)
+x = autodiff.variable("x")
+custom = autodiff.custom([x], lambda values: values[0], lambda values, adjoint: [adjoint])
+program = autodiff.compile([custom], [x])
+"""
+
+
+@pytest.mark.parametrize("ending", ["", "import sys; sys.exit()", "cycle = [custom]; cycle.append(cycle)"])
+def test_an_interpreter_ends_quietly_with_owners_of_every_kind(ending: str) -> None:
+    done = subprocess.run([sys.executable, "-c", OWNERS_LEFT + ending], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_a_million_tensors_leave_no_trace(no_leak: None) -> None:
     """Memory after the second half million is what it was after the first, but for a page cache's noise."""
 
