@@ -17,7 +17,6 @@ say() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
 tools() {
     say "tools"
     local missing=()
-    command -v clang-format >/dev/null || missing+=(clang-format)
     command -v clang-tidy >/dev/null || missing+=(clang-tidy)
     command -v clang >/dev/null || missing+=(clang)
     command -v g++ >/dev/null || missing+=(g++)
@@ -60,7 +59,8 @@ readme_example() {
 lint() {
     say "format, lint, types"
     environment lint
-    python -m pip install -q ruff mypy pyright numpy pytest hypothesis cffi meson ninja
+    # Versions of clang-format differ in their form.
+    python -m pip install -q ruff mypy pyright clang-format==14.0.6 numpy pytest hypothesis cffi meson ninja
     ruff check .
     ruff format --check .
     mypy python/hmath

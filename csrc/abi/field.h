@@ -19,9 +19,13 @@ static inline hm_status hm_publish_shared(hm_context *ctx, const void *value, hm
     return HMATH_OK;
 }
 
+/* clang-format off: it does not know _Generic */
 #define HM_PUBLISH(ctx, field, out) \
-    _Generic((field), double : hm_double_create, int64_t : hm_int_create, default : hm_publish_shared)( \
-        ctx, field, out)
+    _Generic((field), double \
+             : hm_double_create, int64_t \
+             : hm_int_create, default \
+             : hm_publish_shared)(ctx, field, out)
+/* clang-format on */
 
 #define HM_FIELD(space, reader, argument, kind, type, field) \
     hmath_status hmath_neural_##space##_##reader(hmath_context *ctx, const hmath_value *argument, \

@@ -231,8 +231,8 @@ VEC_INLINE void dot_step(vec acc[DOT_ROWS][DOT_VECTORS], const int rows, const i
 /* `rows` chains by `vectors` vectors of columns; links beyond the last whole vector go one by one.
  */
 MATH_INLINE bool dot_tile(const int rows, const int vectors, int64_t depth, const double *left,
-                         int64_t left_row, const double *right, int64_t right_column, double *out,
-                         int64_t out_row, const double *row_bias, const double *column_bias)
+                          int64_t left_row, const double *right, int64_t right_column, double *out,
+                          int64_t out_row, const double *row_bias, const double *column_bias)
 {
     vec acc[DOT_ROWS][DOT_VECTORS];
     UNROLL (i, 0, rows)

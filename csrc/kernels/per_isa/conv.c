@@ -37,7 +37,8 @@ static __attribute__((noinline)) vec scatter(double *out, int64_t step, uint64_t
     return vec_load(lane);
 }
 
-MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors, const bool packed)
+MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors,
+                           const bool packed)
 {
     const hm_conv_block *const b = job->block;
     vec acc[TILE_ROWS][MOST_VECTORS];

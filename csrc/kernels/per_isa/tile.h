@@ -47,7 +47,7 @@ typedef struct tile_job {
  * finite, if last.
  */
 MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, const bool packed,
-                     const bool partial)
+                      const bool partial)
 {
     vec acc[8][8];
     const size_t lanes = t->lanes;
