@@ -9,6 +9,7 @@
  */
 #include "tensor/conv.h"
 
+#include "runtime/checked.h"
 #include "tensor/contract.h"
 #include "tensor/correlate.h"
 #include "tensor/extent.h"
@@ -114,7 +115,7 @@ hm_status hm_convolve(hm_context *ctx, const hm_conv *c, const double *input, co
         job.result[a] = c->output[a];
         all.axis[a] = (hm_grid_axis){.count = c->output[a], .step = 1};
     }
-    if (!hm_padded_measure(&job.padded))
+    if (!hm_padded_measure(&job.padded, channels))
         return hm_fail_memory(ctx);
 
     int64_t *tables = NULL;
@@ -152,7 +153,7 @@ static axis_phase phase_of(const hm_conv *c, int a, int64_t first)
     axis_phase p = {.count = (c->input[a] - 1 - first) / stride + 1,
                     .source = (first + c->padding[a]) / stride,
                     .period = hm_stride_period(stride, dilation)};
-    p.back_step = p.period * dilation / stride;
+    p.back_step = dilation / (stride / p.period);
     while (p.tap < hm_least(kernel, p.period) && p.tap * dilation % stride != residue)
         p.tap++;
     if (p.tap < hm_least(kernel, p.period)) {
@@ -164,8 +165,9 @@ static axis_phase phase_of(const hm_conv *c, int a, int64_t first)
 
 static int64_t phases_of(const hm_conv *c, int a) { return hm_least(c->stride[a], c->input[a]); }
 
-/* Zeros in front and behind, so that every tap of every phase of the axis finds a pixel. */
-static hm_padded_axis adjoint_axis(const hm_conv *c, int a)
+/* Zeros in front and behind, so that every tap of every phase of the axis finds a pixel; false where
+ * there are more than 64 bits can count. */
+static bool adjoint_axis(const hm_conv *c, int a, hm_padded_axis *axis)
 {
     int64_t front = 0, end = c->output[a];
     for (int64_t first = 0; first < phases_of(c, a); first++) {
@@ -175,7 +177,10 @@ static hm_padded_axis adjoint_axis(const hm_conv *c, int a)
         front = hm_most(front, p.back + (p.taps - 1) * p.back_step - p.source);
         end = hm_most(end, p.source + p.count);
     }
-    return hm_padded_plain(c->output[a], front, front + end);
+    if (!hm_add_int(front, end, &end))
+        return false;
+    *axis = hm_padded_plain(c->output[a], front, end);
+    return true;
 }
 
 /* The chain of a grid: taps of its phase, row-major, for every channel. */
@@ -257,10 +262,11 @@ hm_status hm_convolve_adjoint(hm_context *ctx, const hm_conv *c, const double *o
         .grid_count = phases_of(c, 0) * phases_of(c, 1) * phases_of(c, 2),
     };
     for (int a = 0; a < HM_CONV_AXES; a++) {
-        job.padded.axis[a] = adjoint_axis(c, a);
+        if (!adjoint_axis(c, a, &job.padded.axis[a]))
+            return hm_fail_memory(ctx);
         job.result[a] = c->input[a];
     }
-    if (!hm_padded_measure(&job.padded))
+    if (!hm_padded_measure(&job.padded, channels))
         return hm_fail_memory(ctx);
 
     int64_t *tables = NULL;

@@ -24,7 +24,9 @@
  * leading ones of extent 1, stride 1, padding 0, dilation 1 are added for fewer. Extents are at
  * least 1, batch and channels may be 0, groups divides both channel counts, and along each axis
  *
- *   (output - 1) * stride + (kernel - 1) * dilation + 1  <=  input + 2 * padding.
+ *   (output - 1) * stride + (kernel - 1) * dilation + 1  <=  input + 2 * padding  <  2^63,
+ *
+ * with stride 1 where output is 1, and dilation 1 where kernel is 1.
  */
 typedef struct hm_conv {
     int64_t batch, groups, in_channels, out_channels;

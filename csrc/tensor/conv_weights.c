@@ -224,7 +224,7 @@ hm_status hm_convolve_weights(hm_context *ctx, const hm_conv *c, const double *i
     for (int a = 0; a < HM_CONV_AXES; a++)
         job.padded.axis[a] = hm_padded_forward(c->input[a], c->output[a], c->kernel[a],
                                                c->stride[a], c->padding[a], c->dilation[a]);
-    if (!hm_padded_measure(&job.padded))
+    if (!hm_padded_measure(&job.padded, job.channels))
         return hm_fail_memory(ctx);
     const hm_status st = run(ctx, &job);
     *finite = !atomic_load(&job.infinite);

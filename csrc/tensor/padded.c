@@ -35,8 +35,11 @@ hm_padded_axis hm_padded_plain(int64_t image, int64_t front, int64_t extent)
         .image = image, .phases = 1, .stride = 1, .dilation = 1, .start = -front, .extent = extent};
 }
 
-bool hm_padded_measure(hm_padded *p)
+bool hm_padded_measure(hm_padded *p, int64_t channels)
 {
+    const int64_t most = (int64_t)1 << 48; /* doubles: more than any address space, with room for
+                                              a copy a thread in 64 bits */
+    int64_t all;
     p->plane = p->channel = 1;
     p->in_place = true;
     for (int a = 0; a < HM_CONV_AXES; a++) {
@@ -46,7 +49,8 @@ bool hm_padded_measure(hm_padded *p)
             return false;
         p->in_place &= axis->stride == 1 && axis->start == 0 && axis->extent == axis->image;
     }
-    return hm_multiply_int(p->channel, p->plane, &p->channel);
+    return hm_multiply_int(p->channel, p->plane, &p->channel) &&
+           hm_multiply_int(p->channel, channels, &all) && all <= most;
 }
 
 int64_t hm_padded_tap(const hm_padded *p, const int64_t tap[HM_CONV_AXES])
@@ -64,7 +68,7 @@ int64_t hm_padded_tap(const hm_padded *p, const int64_t tap[HM_CONV_AXES])
 static int64_t phase_start(const hm_padded_axis *axis, int64_t p, int64_t *begin, int64_t *end)
 {
     const int64_t start = axis->start + p * axis->dilation % axis->stride;
-    *begin = start >= 0 ? 0 : (-start + axis->stride - 1) / axis->stride;
+    *begin = start >= 0 ? 0 : (-start - 1) / axis->stride + 1;
     *end = start >= axis->image ? 0 : (axis->image - 1 - start) / axis->stride + 1;
     if (*begin > axis->extent)
         *begin = axis->extent;

@@ -40,8 +40,8 @@ hm_padded_axis hm_padded_forward(int64_t image, int64_t output, int64_t kernel, 
 /* The image with so many zeros in front and so many pixels altogether. */
 hm_padded_axis hm_padded_plain(int64_t image, int64_t front, int64_t extent);
 
-/* False where the sizes overflow. */
-bool hm_padded_measure(hm_padded *padded);
+/* False where no memory has room for so many channels, so that offsets into them fit too. */
+bool hm_padded_measure(hm_padded *padded, int64_t channels);
 
 /* Offset, within a channel, of what tap (t0, t1, t2) adds to an output pixel of a convolution. */
 int64_t hm_padded_tap(const hm_padded *padded, const int64_t tap[HM_CONV_AXES]);

@@ -290,6 +290,19 @@ static hm_node *build_convolution(hm_graph *g, hm_node *const *x)
     return hm_ad_convolution(g, conv_options(g, 1, 1, 1, 1), x[0], x[1], x[2]);
 }
 
+/* One window, and steps that nothing takes. */
+static hm_node *build_convolution_far(hm_graph *g, hm_node *const *x)
+{
+    return hm_ad_convolution(g, conv_options(g, INT64_MAX, 1, 1, 1), x[0], x[1], x[2]);
+}
+
+/* Four windows of four taps, each with one in the input; steps whose product is beyond 64 bits. */
+static hm_node *build_convolution_far_taps(hm_graph *g, hm_node *const *x)
+{
+    const int64_t step = (int64_t)1 << 40;
+    return hm_ad_convolution(g, conv_options(g, step + 1, step, step, 1), x[0], x[1], x[2]);
+}
+
 static hm_node *build_convolution_grouped(hm_graph *g, hm_node *const *x)
 {
     return hm_ad_convolution(g, conv_options(g, 2, 1, 2, 2), x[0], x[1], x[2]);
@@ -329,6 +342,25 @@ static hm_node *build_max_pool(hm_graph *g, hm_node *const *x)
 static hm_node *build_average_pool(hm_graph *g, hm_node *const *x)
 {
     return pool(g, HM_POOL_AVERAGE, x[0]);
+}
+
+static hm_node *pool_far(hm_graph *g, hm_pool_method method, hm_node *x)
+{
+    static const int64_t far[] = {INT64_MAX, INT64_MAX}, three[] = {3, 3}, one[] = {1, 1};
+    const hm_pool_mode mode = {.method = method};
+    const hm_ints kernel = {.data = three, .length = 2}, stride = {.data = far, .length = 2},
+                  padding = {.data = one, .length = 2};
+    return hm_ad_pooling(g, &mode, &kernel, &stride, &padding, x);
+}
+
+static hm_node *build_max_pool_far(hm_graph *g, hm_node *const *x)
+{
+    return pool_far(g, HM_POOL_MAX, x[0]);
+}
+
+static hm_node *build_average_pool_far(hm_graph *g, hm_node *const *x)
+{
+    return pool_far(g, HM_POOL_AVERAGE, x[0]);
 }
 
 static hm_node *build_max_scatter(hm_graph *g, hm_node *const *x)
@@ -846,6 +878,28 @@ static const sample samples[] = {
      NULL,
      false},
     {&hm_op_convolution,
+     "convolution, far windows",
+     build_convolution_far,
+     3,
+     {S4(2, 3, 4, 5), S4(2, 3, 3, 2), S1(2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_convolution,
+     "convolution, far taps",
+     build_convolution_far_taps,
+     3,
+     {S4(2, 3, 4, 5), S4(2, 3, 2, 2), S1(2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_convolution,
      "convolution grouped",
      build_convolution_grouped,
      3,
@@ -885,6 +939,28 @@ static const sample samples[] = {
      {S4(2, 2, 5, 6)},
      -100,
      100,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_max_pool,
+     "max pooling, far windows",
+     build_max_pool_far,
+     1,
+     {S4(2, 2, 5, 6)},
+     -100,
+     100,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_average_pool,
+     "average pooling, far windows",
+     build_average_pool_far,
+     1,
+     {S4(2, 2, 5, 6)},
+     -1,
+     1,
      true,
      0,
      NULL,

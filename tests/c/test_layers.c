@@ -696,6 +696,114 @@ static void test_pooling__means_of_huge_cells(void)
     hmath_release(x);
 }
 
+/* ------------------------------------------------- steps far beyond the input */
+
+/* One spatial axis: the one channel of `x` by the one kernel of `w`, and what comes of it. */
+typedef struct far_case {
+    int64_t stride, padding, dilation, output_padding;
+    int64_t pixels, taps, results;
+    double x[4], w[3], result[4];
+} far_case;
+
+enum { FAR = 1 << 20 };
+
+#define LARGEST INT64_MAX
+#define LONG_STEP ((int64_t)FAR * FAR)
+
+static void check_far(const far_case *c, bool transposed)
+{
+    hmath_value *x = NULL, *w = NULL, *result = NULL, *bias = NULL,
+                *extra = WHOLES(c->output_padding);
+    hmath_value *options =
+        conv_options(WHOLES(c->stride), WHOLES(c->padding), WHOLES(c->dilation), 1);
+    CHECK_INT(hmath_list_from_doubles(ctx, (double[]){0}, 1, &bias), HMATH_OK);
+    CHECK_INT(hmath_tensor_create(ctx, 3, (int64_t[]){1, 1, c->pixels}, c->x, &x), HMATH_OK);
+    CHECK_INT(hmath_tensor_create(ctx, 3, (int64_t[]){1, 1, c->taps}, c->w, &w), HMATH_OK);
+    CHECK_INT(transposed ? hmath_neural_layers_transposed_convolution(ctx, extra, options, x, w,
+                                                                      bias, &result)
+                         : hmath_neural_layers_convolution(ctx, options, x, w, bias, &result),
+              HMATH_OK);
+    if (CHECK(result != NULL) && CHECK_INT(hmath_tensor_shape(result)[2], c->results))
+        for (int64_t i = 0; i < c->results; i++)
+            CHECK_BITS(hmath_tensor_data(result)[i], c->result[i]);
+    hmath_value *all[] = {x, w, bias, extra, options, result};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        hmath_release(all[i]);
+}
+
+static void test_convolution__steps_beyond_the_input(void)
+{
+    const far_case forward[] = {
+        {LARGEST, 1, 1, 0, 4, 3, 1, {1, 5, 3, -1}, {1, 10, 100}, {510}},
+        {1, 0, LARGEST, 0, 4, 1, 4, {1, 5, 3, -1}, {10}, {10, 50, 30, -10}},
+        {LARGEST, 0, LARGEST, 0, 4, 1, 1, {1, 5, 3, -1}, {10}, {10}},
+        /* Two windows, each with a tap in the input: steps whose product is beyond 64 bits. */
+        {LONG_STEP + 1, LONG_STEP, LONG_STEP, 0, 4, 2, 2, {1, 5, 3, -1}, {1, 10}, {10, 5}},
+        /* As much padding as 64 bits can count. */
+        {LARGEST - 4, (LARGEST - 5) / 2, 1, 0, 4, 1, 2, {1, 5, 3, -1}, {10}, {0, 0}},
+    };
+    for (size_t i = 0; i < sizeof forward / sizeof *forward; i++)
+        check_far(&forward[i], false);
+    const far_case transposed[] = {
+        {LARGEST, 0, 1, 0, 1, 3, 3, {2}, {1, 10, 100}, {2, 20, 200}},
+        {LARGEST, 0, 1, 1, 1, 3, 4, {2}, {1, 10, 100}, {2, 20, 200, 0}},
+        {1, 0, LARGEST, 0, 3, 1, 3, {1, 2, 3}, {10}, {10, 20, 30}},
+        {LONG_STEP + 1, LONG_STEP, LONG_STEP, 0, 2, 2, 2, {1, 5}, {1, 10}, {10, 5}},
+    };
+    for (size_t i = 0; i < sizeof transposed / sizeof *transposed; i++)
+        check_far(&transposed[i], true);
+}
+
+/* The padded extent is an element count: beyond 64 bits, or what memory there is, it is refused. */
+static void test_convolution__padded_beyond_memory(void)
+{
+    const int64_t steps[][3] = {{LARGEST - 4, LARGEST / 2 + 1, 1}, {1, LONG_STEP, 2 * LONG_STEP}};
+    hmath_value *x = TENSOR(1, 1, 4), *w = TENSOR(1, 1, 2), *bias = random_list(1);
+    for (int i = 0; i < 2; i++) {
+        const int64_t *s = steps[i];
+        hmath_value *options = conv_options(WHOLES(s[0]), WHOLES(s[1]), WHOLES(s[2]), 1);
+        hmath_value *result = NULL;
+        CHECK_INT(hmath_neural_layers_convolution(ctx, options, x, w, bias, &result),
+                  HMATH_NO_MEMORY);
+        CHECK(result == NULL);
+        hmath_release(options);
+    }
+    hmath_release(x);
+    hmath_release(w);
+    hmath_release(bias);
+}
+
+static void test_pooling__steps_beyond_the_input(void)
+{
+    const double cells[] = {1, 5, 3, -1};
+    /* kernel, stride, padding */
+    const int64_t windows[][3] = {{3, LARGEST, 1},
+                                  {((int64_t)1 << 62) + 4, 1, (int64_t)1 << 61},
+                                  {((int64_t)1 << 62) + 4, LARGEST, (int64_t)1 << 61}};
+    const double largest[] = {5, 5, 5}, mean[] = {3, 2, 2};
+    hmath_value *x = NULL;
+    hmath_value *modes[] = {selector(hmath_neural_layers_max_pool_create),
+                            selector(hmath_neural_layers_average_pool_create)};
+    CHECK_INT(hmath_tensor_create(ctx, 3, (int64_t[]){1, 1, 4}, cells, &x), HMATH_OK);
+    for (int i = 0; i < 3; i++)
+        for (int m = 0; m < 2; m++) {
+            hmath_value *kernel = WHOLES(windows[i][0]), *stride = WHOLES(windows[i][1]),
+                        *padding = WHOLES(windows[i][2]), *result = NULL;
+            CHECK_INT(
+                hmath_neural_layers_pooling(ctx, modes[m], kernel, stride, padding, x, &result),
+                HMATH_OK);
+            if (CHECK(result != NULL) && CHECK_INT(hmath_tensor_shape(result)[2], 1))
+                CHECK_BITS(hmath_tensor_data(result)[0], (m ? mean : largest)[i]);
+            hmath_release(result);
+            hmath_release(kernel);
+            hmath_release(stride);
+            hmath_release(padding);
+        }
+    hmath_release(modes[0]);
+    hmath_release(modes[1]);
+    hmath_release(x);
+}
+
 int main(void)
 {
     const hmath_options options = {sizeof options, 1, HMATH_ISA_DEFAULT};
@@ -711,6 +819,9 @@ int main(void)
     RUN(test_cache__capacity);
     RUN(test_cache__race);
     RUN(test_pooling__means_of_huge_cells);
+    RUN(test_convolution__steps_beyond_the_input);
+    RUN(test_convolution__padded_beyond_memory);
+    RUN(test_pooling__steps_beyond_the_input);
     release_samples();
     CHECK_INT(hmath_live_values(), before);
     hmath_context_destroy(ctx);
