@@ -9,6 +9,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -159,18 +160,37 @@ static void install_fork_handlers(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+/*
+ * Workers leave signals to the host's threads, which may expect them in one of their own, but for
+ * those that a thread causes itself and for a profiler's clock.
+ */
+static void block_signals(sigset_t *before)
+{
+    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        sigdelset(&blocked, kept[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
+}
+
 /* As many workers as can be had, up to `wanted`. */
 static void start_workers(int32_t wanted)
 {
+    sigset_t signals;
+    if (pool.started >= wanted)
+        return;
     pthread_once(&fork_handlers, install_fork_handlers);
+    block_signals(&signals);
     while (pool.started < wanted) {
         int32_t number = pool.started;
         births[number] = (birth){number, atomic_load(&pool.serial)};
         atomic_store(&pool.last_core[number], -1);
         if (pthread_create(&pool.workers[number], NULL, work, &births[number]) != 0)
-            return;
+            break;
         pool.started++;
     }
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
 
 /*

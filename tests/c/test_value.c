@@ -1,8 +1,10 @@
 /* Values, lists, tuples, contexts and failures, through the public functions. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -357,6 +359,42 @@ static void test_fork(void)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+typedef struct mask_seen {
+    pthread_t caller;
+    atomic_int seen; /* by a worker: 1 it would take SIGUSR1, 2 it would not; 0 no worker yet */
+} mask_seen;
+
+/* The caller keeps its chunk until a worker has had the other one. */
+static void look_at_mask(void *task, int64_t chunk)
+{
+    mask_seen *m = task;
+    const struct timespec millisecond = {.tv_nsec = 1000 * 1000};
+    sigset_t blocked;
+    (void)chunk;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    if (!pthread_equal(pthread_self(), m->caller))
+        atomic_store(&m->seen,
+                     1 + (sigismember(&blocked, SIGUSR1) && !sigismember(&blocked, SIGSEGV)));
+    for (int patience = 60 * 1000; !atomic_load(&m->seen) && patience; patience--)
+        nanosleep(&millisecond, NULL);
+}
+
+/* A host may block a signal in its threads and wait for it in one of them: no worker takes it away. */
+static void test_workers_take_no_signals(void)
+{
+    mask_seen m = {.caller = pthread_self()};
+    hmath_options options = {.struct_size = sizeof options, .threads = 2};
+    hmath_context *own = NULL;
+    sigset_t before, after;
+    pthread_sigmask(SIG_BLOCK, NULL, &before);
+    CHECK_INT(hmath_context_create(&options, &own), HMATH_OK);
+    hm_parallel_for(own, 2, look_at_mask, &m);
+    hmath_context_destroy(own);
+    pthread_sigmask(SIG_BLOCK, NULL, &after);
+    CHECK_INT(atomic_load(&m.seen), 2);
+    CHECK_INT(sigismember(&after, SIGUSR1), sigismember(&before, SIGUSR1));
+}
+
 /* ------------------------------------------------- memory */
 
 static hmath_status build_something(void)
@@ -438,6 +476,7 @@ int main(void)
     RUN(test_pool);
     RUN(test_eight_threads);
     RUN(test_fork);
+    RUN(test_workers_take_no_signals);
     RUN(test_every_allocation_fails);
     RUN(test_handles_outlive_contexts);
 #ifndef NDEBUG
