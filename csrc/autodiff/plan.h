@@ -43,15 +43,30 @@ typedef struct hm_tile_op {
     const hm_node *node;
     hm_place inputs[HM_MAX_MAP_ARITY]; /* a register, or numbers of the group's own shape */
     uint32_t repeated;                 /* bit i: inputs[i] is one number, as the map is told */
-    bool unwatched; /* nobody needs to look at its result: what reads it would show */
     hm_place output;
 } hm_tile_op;
 
+/* A step of arithmetic in registers (kernels/arithmetic.h): x or out, and y, which is one number. */
+typedef struct hm_tile_step {
+    int32_t code; /* HM_CHAIN_... */
+    bool moves;   /* x or out is numbers of the group's own shape, rather than one number */
+    hm_place x, y;
+} hm_tile_step;
+
+enum { HM_CHAIN_MOST = 48 }; /* steps */
+
+/* What a tile goes through: steps first ... first + count - 1 in registers; where count is 0, op `first`. */
+typedef struct hm_tile_part {
+    int32_t first, count;
+} hm_tile_part;
+
 typedef struct hm_tiles {
-    int64_t size; /* elements of the shape */
-    const hm_tile_op *ops;
+    int64_t size;          /* elements of the shape */
+    const hm_tile_op *ops; /* for failures: every result has a place, though chains do not fill them all */
     const hm_tile_spread *spreads;
-    int32_t op_count, spread_count, registers;
+    const hm_tile_part *parts;
+    const hm_tile_step *steps;
+    int32_t op_count, spread_count, part_count, registers;
 } hm_tiles;
 
 /* ------------------------------------------------- scalars: elementwise nodes of shape () */

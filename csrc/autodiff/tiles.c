@@ -132,28 +132,36 @@ static bool run_map(const tile *t, const hm_tile_op *op, const double *const *in
                              inputs, op->repeated, output, t->n);
 }
 
-/* Arithmetic in its quick form, everything else by its map. */
 static bool run_op(const tile *t, const hm_tile_op *op)
 {
     const double *inputs[HM_MAX_MAP_ARITY];
     double *output;
-    const uint32_t code = op->node->op->scalar_code;
     find_operands(t, op, inputs, &output);
-    if (code < HM_SCALAR_ADD || code > HM_SCALAR_SQRT)
-        return run_map(t, op, inputs, output);
-    const hm_arithmetic_kernels *k = hm_context_kernels(t->frame->ctx)->arithmetic;
-    hm_arithmetic_kernel *kernel = (op->unwatched ? k->plain : k->watching)[code - HM_SCALAR_ADD];
-    const double *right = op->node->count == 2 ? inputs[1] : inputs[0];
-    return kernel((size_t)t->n, inputs[0], !(op->repeated & 1), right, !(op->repeated & 2), output);
+    return run_map(t, op, inputs, output);
+}
+
+static bool run_chain(const tile *t, const hm_tile_step *steps, int32_t count)
+{
+    hm_chain_step chain[HM_CHAIN_MOST];
+    for (int32_t i = 0; i < count; i++) {
+        chain[i].code = steps[i].code;
+        chain[i].x = steps[i].moves ? operand(t, &steps[i].x) : hm_place_pointer(t->frame, &steps[i].x);
+        chain[i].y = hm_place_pointer(t->frame, &steps[i].y);
+    }
+    return hm_context_kernels(t->frame->ctx)->arithmetic->chain((size_t)t->n, chain, count);
 }
 
 /* True where every result is finite. */
 static bool run_tile(const tile *t)
 {
+    const hm_tiles *tiles = t->tiles;
     bool finite = true;
     load_spreads(t);
-    for (int32_t i = 0; i < t->tiles->op_count; i++)
-        finite &= run_op(t, &t->tiles->ops[i]);
+    for (int32_t i = 0; i < tiles->part_count; i++) {
+        const hm_tile_part *part = &tiles->parts[i];
+        finite &= part->count ? run_chain(t, &tiles->steps[part->first], part->count)
+                              : run_op(t, &tiles->ops[part->first]);
+    }
     return finite;
 }
 

@@ -1,96 +1,89 @@
-/* One loop for all: two vectors a round, so that no chain of additions to a taint holds it up. */
+/*
+ * One interpreter for all chains. A strip of eight vectors stays in registers from step to step; the jump
+ * to the next step is the same for every strip, so that the processor foresees it, and a slow step (a
+ * quotient, a root) of one strip overlaps with the quick ones of the next.
+ */
 #include "kernels/arithmetic.h"
 #include "kernels/per_isa/isa.h"
-#include "kernels/per_isa/map.h"
+#include "kernels/per_isa/unroll.h"
+#include "kernels/vec/vec.h"
 
-VEC_INLINE vec step_add(vec a, vec b) { return a + b; }
+enum { STRIP_VECTORS = 8, STRIP = STRIP_VECTORS * VEC_WIDTH };
 
-VEC_INLINE vec step_subtract(vec a, vec b) { return a - b; }
-
-VEC_INLINE vec step_multiply(vec a, vec b) { return a * b; }
-
-VEC_INLINE vec step_divide(vec a, vec b) { return a / b; }
-
-VEC_INLINE vec step_negate(vec a, vec b)
+/* Vector j of an operand's strip; beyond a last strip's n numbers one of them again. */
+VEC_INLINE vec part(const double *x, size_t n, int j, bool whole)
 {
-    (void)b;
-    return -a;
+    return whole ? vec_load(x + j * VEC_WIDTH) : vec_load_padded(x, n);
 }
 
-VEC_INLINE vec step_square(vec a, vec b)
+VEC_INLINE void keep(double *out, size_t n, int j, bool whole, vec a)
 {
-    (void)b;
-    return a * a;
+    if (whole)
+        vec_store(out + j * VEC_WIDTH, a);
+    else
+        vec_store_partial(out, n, a);
 }
 
-VEC_INLINE vec step_sqrt(vec a, vec b)
-{
-    (void)b;
-    return vec_sqrt(a);
-}
+#define EACH(expression) \
+    UNROLL (j, 0, vectors) \
+        a[j] = (expression); \
+    break
 
-VEC_INLINE bool over_tile(size_t n, const double *a, size_t a_step, const double *b, size_t b_step,
-                          double *out, map_step_2 *step, bool watching)
+#define X part(s->x + at, n, j, whole)
+
+/* The chain on numbers at ... at + n - 1: `vectors` whole vectors, or n numbers of one. */
+VEC_INLINE vec strip(const int vectors, const bool whole, size_t at, size_t n,
+                     const hm_chain_step *steps, int64_t count)
 {
-    vec first = vec_of(0.0), second = vec_of(0.0);
-    size_t i = 0;
-    for (; i + MAP_PAIR <= n; i += MAP_PAIR) {
-        const vec x = step(map_operand(a, a_step, i), map_operand(b, b_step, i));
-        const vec y =
-            step(map_operand(a, a_step, i + VEC_WIDTH), map_operand(b, b_step, i + VEC_WIDTH));
-        if (watching) {
-            first = vec_taint(first, x);
-            second = vec_taint(second, y);
+    vec a[STRIP_VECTORS], taint[2] = {vec_of(0.0), vec_of(0.0)};
+    UNROLL (j, 0, STRIP_VECTORS)
+        a[j] = vec_of(0.0);
+    for (const hm_chain_step *s = steps; s < steps + count; s++) {
+        switch ((hm_chain_code)s->code) {
+        case HM_CHAIN_LOAD: EACH(X);
+        case HM_CHAIN_ADD: EACH(a[j] + X);
+        case HM_CHAIN_SUBTRACT: EACH(a[j] - X);
+        case HM_CHAIN_SUBTRACT_FROM: EACH(X - a[j]);
+        case HM_CHAIN_MULTIPLY: EACH(a[j] * X);
+        case HM_CHAIN_DIVIDE: EACH(a[j] / X);
+        case HM_CHAIN_DIVIDE_INTO: EACH(X / a[j]);
+        case HM_CHAIN_ADD_NUMBER: EACH(a[j] + vec_broadcast(s->x));
+        case HM_CHAIN_SUBTRACT_NUMBER: EACH(a[j] - vec_broadcast(s->x));
+        case HM_CHAIN_SUBTRACT_FROM_NUMBER: EACH(vec_broadcast(s->x) - a[j]);
+        case HM_CHAIN_MULTIPLY_NUMBER: EACH(a[j] * vec_broadcast(s->x));
+        case HM_CHAIN_DIVIDE_NUMBER: EACH(a[j] / vec_broadcast(s->x));
+        case HM_CHAIN_DIVIDE_INTO_NUMBER: EACH(vec_broadcast(s->x) / a[j]);
+        case HM_CHAIN_NEGATE: EACH(-a[j]);
+        case HM_CHAIN_SQUARE: EACH(a[j] * a[j]);
+        case HM_CHAIN_SQRT: EACH(vec_sqrt(a[j]));
+        case HM_CHAIN_ADD_PRODUCT: EACH(a[j] + X * vec_broadcast(s->y));
+        case HM_CHAIN_SUBTRACT_PRODUCT: EACH(a[j] - X * vec_broadcast(s->y));
+        case HM_CHAIN_SUBTRACT_FROM_PRODUCT: EACH(X * vec_broadcast(s->y) - a[j]);
+        case HM_CHAIN_STORE: {
+            double *const out = s->out + at;
+            UNROLL (j, 0, vectors)
+                keep(out, n, j, whole, a[j]);
+            break;
         }
-        vec_store(out + i, x);
-        vec_store(out + i + VEC_WIDTH, y);
+        case HM_CHAIN_WATCH:
+            UNROLL (j, 0, vectors)
+                taint[j & 1] = vec_taint(taint[j & 1], a[j]);
+            break;
+        }
     }
-    for (; i < n; i += VEC_WIDTH) {
-        const size_t left = n - i < VEC_WIDTH ? n - i : VEC_WIDTH;
-        const vec p = a_step ? vec_load_padded(a + i, left) : vec_broadcast(a);
-        const vec x = step(p, b_step ? vec_load_padded(b + i, left) : vec_broadcast(b));
-        if (watching)
-            first = vec_taint(first, x);
-        vec_store_partial(out + i, left, x);
-    }
-    return !watching || !vec_is_tainted(first + second);
+    return taint[0] + taint[1];
 }
 
-/* The steps are the same for the whole tile: told once, outside the loop. */
-VEC_INLINE bool run(size_t n, const double *a, size_t a_step, const double *b, size_t b_step,
-                    double *out, map_step_2 *step, bool watching)
+static bool chain(size_t n, const hm_chain_step *steps, int64_t count)
 {
-    if (a_step && b_step)
-        return over_tile(n, a, 1, b, 1, out, step, watching);
-    if (a_step)
-        return over_tile(n, a, 1, b, 0, out, step, watching);
-    return over_tile(n, a, 0, b, b_step, out, step, watching);
+    vec taint = vec_of(0.0);
+    size_t at = 0;
+    for (; at + STRIP <= n; at += STRIP)
+        taint += strip(STRIP_VECTORS, true, at, STRIP, steps, count);
+    for (; at < n; at += VEC_WIDTH)
+        taint += strip(1, false, at, n - at < VEC_WIDTH ? n - at : VEC_WIDTH, steps, count);
+    return !vec_is_tainted(taint);
 }
-
-#define ARITHMETIC(name) \
-    static bool watching_##name(size_t n, const double *a, size_t a_step, const double *b, \
-                                size_t b_step, double *out) \
-    { \
-        return run(n, a, a_step, b, b_step, out, step_##name, true); \
-    } \
-    static bool plain_##name(size_t n, const double *a, size_t a_step, const double *b, \
-                             size_t b_step, double *out) \
-    { \
-        return run(n, a, a_step, b, b_step, out, step_##name, false); \
-    }
-ARITHMETIC(add)
-ARITHMETIC(subtract)
-ARITHMETIC(multiply)
-ARITHMETIC(divide)
-ARITHMETIC(negate)
-ARITHMETIC(square)
-ARITHMETIC(sqrt)
-
-#define FORMS(form) \
-    { \
-        form##_add, form##_subtract, form##_multiply, form##_divide, form##_negate, form##_square, \
-            form##_sqrt \
-    }
 
 extern const hm_arithmetic_kernels HM_K(arithmetic);
-const hm_arithmetic_kernels HM_K(arithmetic) = {.watching = FORMS(watching), .plain = FORMS(plain)};
+const hm_arithmetic_kernels HM_K(arithmetic) = {.chain = chain};

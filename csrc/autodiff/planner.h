@@ -1,0 +1,105 @@
+/*
+ * The planner's working state, shared by its phases. Nodes are known by their position in the order,
+ * oldest first; each phase fills in what the next ones read:
+ *
+ *   canonical.c  equal nodes become one, constant ones are computed, views find their root
+ *   plan.c       what the outputs need
+ *   schedule.c   which elementwise nodes run together, and when every step runs
+ *   place.c      scalars, and by liveness the workspace
+ *   emit.c       the steps; emit_tiles.c those of elementwise nodes, chains.c the arithmetic in them
+ */
+#ifndef HM_PLANNER_H
+#define HM_PLANNER_H
+
+#include "autodiff/leaf.h"
+#include "autodiff/order.h"
+#include "autodiff/plan.h"
+
+enum { HM_NONE = -1 };
+
+typedef struct hm_arena {
+    void **blocks;
+    int64_t count, capacity;
+} hm_arena;
+
+typedef struct hm_planner {
+    hm_context *ctx;
+    hm_program *program;
+    hm_order order;
+    hm_arena temporary;
+    int32_t n; /* nodes in the order */
+
+    /* by position in the order */
+    int32_t *canonical;      /* the oldest node equal to this one */
+    int32_t *root;           /* of a canonical node: itself, or what it is a view of */
+    const double **constant; /* the numbers of a node known now, or NULL */
+    int32_t *input;          /* of a variable: which input of the program; HM_NONE */
+    bool *live;
+    int32_t *step;     /* of a computed root */
+    int32_t *last_use; /* the last step that reads a root */
+    bool *escapes;     /* read outside the step that makes it */
+    hm_place *place;   /* of a root */
+
+    int32_t *member; /* computed roots by step, in the order in which they run */
+    int64_t member_count;
+    int64_t *first_member; /* by step; one more at the end */
+} hm_planner;
+
+hm_status hm_plan_canonicalise(hm_planner *p);
+hm_status hm_plan_schedule(hm_planner *p);
+hm_status hm_plan_place(hm_planner *p);
+hm_status hm_plan_emit(hm_planner *p);
+
+/* A step of elementwise nodes of one shape. `last` is room for a number by position. */
+hm_status hm_emit_tiles(hm_planner *p, hm_step *step, const int32_t *members, int64_t count,
+                        int32_t *last);
+
+/* The parts of a group whose ops have their places. */
+hm_status hm_emit_chains(hm_planner *p, hm_tiles *tiles);
+
+/* Memory that lives as long as the planning; its bytes all alike, or anything. */
+void *hm_plan_temporary(hm_planner *p, int64_t count, size_t size);
+void *hm_plan_filled(hm_planner *p, int64_t count, size_t size, int byte);
+
+static inline hm_status hm_plan_no_memory(hm_planner *p) { return hm_fail_memory(p->ctx); }
+
+static inline int32_t hm_plan_find(const hm_planner *p, const hm_node *node)
+{
+    return (int32_t)hm_order_find(&p->order, node);
+}
+
+/* Canonical position of input k of node i. */
+static inline int32_t hm_plan_input(const hm_planner *p, int32_t i, int32_t k)
+{
+    return p->canonical[hm_order_input(&p->order, i, k)];
+}
+
+static inline bool hm_plan_is_leaf(const hm_planner *p, int32_t i)
+{
+    return p->constant[i] || p->order.nodes[i]->op == &hm_op_variable;
+}
+
+static inline bool hm_plan_is_elementwise(const hm_planner *p, int32_t i)
+{
+    return p->order.nodes[i]->op->map != NULL;
+}
+
+/* Does a run compute this node, rather than find it elsewhere? */
+static inline bool hm_plan_is_computed(const hm_planner *p, int32_t i)
+{
+    return p->live[i] && p->canonical[i] == i && p->root[i] == i && !hm_plan_is_leaf(p, i);
+}
+
+static inline hm_place hm_place_at(hm_place_kind kind, int64_t index)
+{
+    return (hm_place){kind, {.index = index}};
+}
+
+/* A step towards a hash, and its result. */
+static inline uint64_t hm_plan_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * Chains of arithmetic on every instruction set, against one operation after the other on single doubles:
+ * each step alone at every length and alignment, random chains, and what a watch sees.
+ */
+#include "check.h"
+
+#include "hmath.h"
+#include "kernels/kernels.h"
+
+enum { MOST = 300, STEPS = 48 };
+
+static double x[MOST + 3], y[MOST + 3], out[MOST + 3], other[MOST + 3];
+
+/* xorshift64* (Vigna 2016) */
+static uint64_t next(void)
+{
+    static uint64_t state = 88172645463325252u;
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return state * 2685821657736338717u;
+}
+
+/* Of either sign, over 2^-30 ... 2^30. */
+static double some_number(void)
+{
+    double fraction = 1.0 + (double)(next() >> 12) * 0x1p-52;
+    return ldexp(next() & 1 ? fraction : -fraction, (int)(next() % 61) - 30);
+}
+
+static void fill(void)
+{
+    for (int i = 0; i < MOST + 3; i++) {
+        x[i] = some_number();
+        y[i] = some_number();
+        out[i] = other[i] = -7.0;
+    }
+}
+
+static double compute(int64_t code, double a, double b, double number)
+{
+    switch ((hm_chain_code)code) {
+    case HM_CHAIN_LOAD: return b;
+    case HM_CHAIN_ADD:
+    case HM_CHAIN_ADD_NUMBER: return a + b;
+    case HM_CHAIN_SUBTRACT:
+    case HM_CHAIN_SUBTRACT_NUMBER: return a - b;
+    case HM_CHAIN_SUBTRACT_FROM:
+    case HM_CHAIN_SUBTRACT_FROM_NUMBER: return b - a;
+    case HM_CHAIN_MULTIPLY:
+    case HM_CHAIN_MULTIPLY_NUMBER: return a * b;
+    case HM_CHAIN_DIVIDE:
+    case HM_CHAIN_DIVIDE_NUMBER: return a / b;
+    case HM_CHAIN_DIVIDE_INTO:
+    case HM_CHAIN_DIVIDE_INTO_NUMBER: return b / a;
+    case HM_CHAIN_NEGATE: return -a;
+    case HM_CHAIN_SQUARE: return a * a;
+    case HM_CHAIN_SQRT: return sqrt(a);
+    case HM_CHAIN_ADD_PRODUCT: {
+        volatile double product = b * number; /* rounded, whatever the compiler would like */
+        return a + product;
+    }
+    case HM_CHAIN_SUBTRACT_PRODUCT: {
+        volatile double product = b * number;
+        return a - product;
+    }
+    case HM_CHAIN_SUBTRACT_FROM_PRODUCT: {
+        volatile double product = b * number;
+        return product - a;
+    }
+    default: return a;
+    }
+}
+
+static int takes_number(int64_t code)
+{
+    return code >= HM_CHAIN_ADD_NUMBER && code <= HM_CHAIN_DIVIDE_INTO_NUMBER;
+}
+
+/* The chain on element i; STORE is left to the caller. */
+static double follow(const hm_chain_step *steps, int64_t count, size_t i, int *finite)
+{
+    double a = 0;
+    for (int64_t s = 0; s < count; s++) {
+        const hm_chain_step *step = &steps[s];
+        if (step->code == HM_CHAIN_WATCH)
+            *finite &= isfinite(a) != 0;
+        else if (step->code != HM_CHAIN_STORE)
+            a = compute(step->code, a, step->x ? step->x[takes_number(step->code) ? 0 : i] : 0,
+                        step->y ? *step->y : 0);
+    }
+    return a;
+}
+
+/* `steps` end in a STORE to `to`. */
+static void check_chain(const hm_kernels *k, const hm_chain_step *steps, int64_t count,
+                        const double *to, size_t n)
+{
+    int finite = 1;
+    double wanted[MOST], beyond = to[n];
+    for (size_t i = 0; i < n; i++)
+        wanted[i] = follow(steps, count, i, &finite);
+    CHECK_INT(k->arithmetic->chain(n, steps, count), finite);
+    for (size_t i = 0; i < n; i++)
+        if (!CHECK_BITS(to[i], wanted[i]))
+            printf("  %s, element %zu of %zu\n", k->name, i, n);
+    CHECK_BITS(to[n], beyond);
+}
+
+static void test_chain__each_step(const hm_kernels *k)
+{
+    for (int64_t code = HM_CHAIN_LOAD; code < HM_CHAIN_STORE; code++)
+        for (size_t n = 0; n <= 140; n += n < 20 ? 1 : 13) {
+            const size_t shift = n % 3;
+            double number = 0.7;
+            fill();
+            const hm_chain_step steps[] = {{HM_CHAIN_LOAD, {x + shift}, NULL},
+                                           {code, {takes_number(code) ? y : y + 1}, &number},
+                                           {HM_CHAIN_WATCH, {NULL}, NULL},
+                                           {HM_CHAIN_STORE, {.out = out + 2}, NULL}};
+            check_chain(k, steps, 4, out + 2, n);
+        }
+}
+
+/* One that stores on the way and reads that again, in place too. */
+static void test_chain__through_memory(const hm_kernels *k)
+{
+    for (size_t n = 0; n < 200; n += 37) {
+        fill();
+        const hm_chain_step steps[] = {{HM_CHAIN_LOAD, {x}, NULL},
+                                       {HM_CHAIN_MULTIPLY, {y}, NULL},
+                                       {HM_CHAIN_STORE, {.out = other}, NULL},
+                                       {HM_CHAIN_SQUARE, {NULL}, NULL},
+                                       {HM_CHAIN_SUBTRACT, {other}, NULL},
+                                       {HM_CHAIN_STORE, {.out = other}, NULL}};
+        double wanted[MOST];
+        for (size_t i = 0; i < n; i++) {
+            const volatile double product = x[i] * y[i], square = product * product;
+            wanted[i] = square - product;
+        }
+        CHECK(k->arithmetic->chain(n, steps, 6));
+        for (size_t i = 0; i < n; i++)
+            CHECK_BITS(other[i], wanted[i]);
+        CHECK_BITS(other[n], -7.0);
+    }
+}
+
+static void test_chain__random(const hm_kernels *k)
+{
+    static double numbers[STEPS];
+    for (int trial = 0; trial < 300; trial++) {
+        hm_chain_step steps[STEPS] = {{HM_CHAIN_LOAD, {x}, NULL}};
+        const int64_t count = 3 + (int64_t)(next() % (STEPS - 3));
+        fill();
+        for (int64_t s = 1; s + 1 < count; s++) {
+            numbers[s] = some_number();
+            const int64_t code = (int64_t)(next() % (HM_CHAIN_STORE - 1)) + 1;
+            const double *operand = takes_number(code) ? &numbers[s] : next() & 1 ? x + 2 : y;
+            steps[s] = (hm_chain_step){next() % 8 ? code : HM_CHAIN_WATCH, {operand}, &numbers[s]};
+        }
+        steps[count - 1] = (hm_chain_step){HM_CHAIN_STORE, {.out = out}, NULL};
+        check_chain(k, steps, count, out, (size_t)(next() % MOST));
+    }
+}
+
+/* One number that is not finite anywhere is seen, and only where a watch stands. */
+static void test_chain__watch(const hm_kernels *k)
+{
+    const double wrong[] = {INFINITY, -INFINITY, NAN};
+    const hm_chain_step steps[] = {{HM_CHAIN_LOAD, {x}, NULL},
+                                   {HM_CHAIN_WATCH, {NULL}, NULL},
+                                   {HM_CHAIN_LOAD, {y}, NULL},
+                                   {HM_CHAIN_STORE, {.out = out}, NULL}};
+    for (size_t n = 1; n < 150; n += 7)
+        for (size_t i = 0; i < n; i++) {
+            fill();
+            y[i] = wrong[i % 3];
+            CHECK(k->arithmetic->chain(n, steps, 4));
+            x[i] = wrong[i % 3];
+            CHECK(!k->arithmetic->chain(n, steps, 4));
+        }
+}
+
+int main(void)
+{
+    for (int32_t isa = HMATH_ISA_BASELINE; isa <= HMATH_ISA_NEON; isa++) {
+        const hm_kernels *k = hm_kernels_for(isa);
+        if (!k)
+            continue;
+        printf("%s\n", k->name);
+        test_chain__each_step(k);
+        test_chain__through_memory(k);
+        test_chain__random(k);
+        test_chain__watch(k);
+    }
+    return check_report();
+}
