@@ -152,13 +152,12 @@ static void say_formula(text *t, const hm_node *node, int depth, int outer)
     int sign = infix_of(node);
     if (depth == DEEPEST || t->length > LONGEST) {
         say(t, "...");
-    } else if (node->count == 0) {
-        if (node->op == &hm_op_constant && node->rank)
-            say(t, "constant");
-        else if (node->op == &hm_op_constant)
-            say_number(t, *hm_constant_data(node));
-        else
-            say_name(t, node);
+    } else if (node->op == &hm_op_variable) {
+        say_name(t, node);
+    } else if (node->op == &hm_op_constant && node->rank == 0) {
+        say_number(t, *hm_constant_data(node));
+    } else if (node->op == &hm_op_constant) {
+        say(t, "constant");
     } else if (sign >= 0) {
         bool loose = infix[sign].binding < outer;
         say(t, "%s", loose ? "(" : "");

@@ -43,6 +43,14 @@ def test_reference_example() -> None:
     assert z._repr_svg_().startswith("<svg")
 
 
+def test_operations_without_inputs_are_written_as_such() -> None:
+    """They have no inputs, as variables have none, and no name either."""
+    assert repr(ad.norm([])) == "<Expr: norm()>"
+    assert repr(ad.custom([], lambda v: 1.0, lambda v, u: [])) == "<Expr: custom()>"
+    assert repr(core.ctc_loss_expr(0, [], [])) == "<Expr: ctc_loss(stack())>"
+    assert "norm" in ad.norm([]).to_dot()
+
+
 # The kinks of SEMANTICS sections 2 to 4: method, place, derivative there.
 KINKS = [
     (core.ReLU, 0.0, 0.0),
