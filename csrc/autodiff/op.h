@@ -87,6 +87,12 @@ struct hm_op {
     void (*reverse)(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
                     hm_node **cotangents);
 
+    /*
+     * The node times the derivative of ReLU at x, in one pass and with the bits of two; `rectified` is the
+     * node of ReLU of x. NULL, or returns NULL, where the op cannot.
+     */
+    hm_node *(*rectify)(hm_graph *g, hm_node *node, hm_node *rectified, hm_node *x);
+
     /* The tangent of the result; tangents[i] is NULL for zero. Not needed where a flag says it all. */
     hm_node *(*tangent)(hm_graph *g, hm_node *node, hm_node *const *tangents);
 

@@ -21,11 +21,24 @@ typedef struct hm_pool_kernels {
     bool (*means)(const double *const *tap, int64_t taps, int64_t n, double *out);
 
     /*
-     * The 2 x 2 windows side by side, by far the most common: window i is top[2i], top[2i+1],
-     * bottom[2i], bottom[2i+1], in this order. The bits of the two above.
+     * The 2 x 2 windows side by side, by far the most common. Of `rows` rows of n windows each, row r
+     * has the cells of the rows at x + 2*r*pitch and pitch behind it; window i of these is top[2i],
+     * top[2i+1], bottom[2i], bottom[2i+1], in this order. Results lie row after row.
+     *
+     * The bits of the two above, where no cell counts as less than `floor`: -infinity, or 0 for the
+     * pooling of what is rectified.
      */
-    void (*square_maxima)(const double *top, const double *bottom, int64_t n, double *out);
-    bool (*square_means)(const double *top, const double *bottom, int64_t n, double *out);
+    void (*square_maxima)(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,
+                          double *out);
+    bool (*square_means)(const double *x, int64_t pitch, int64_t rows, int64_t n, double *out);
+
+    /*
+     * The derivative of square_maxima: the first cell of the largest gets its window's number from
+     * `from`, plus +0, times 0 where the largest cell is not above the floor; the other three get +0.
+     * `to` lies as x does.
+     */
+    void (*square_scatter)(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,
+                           const double *from, double *to);
 
     /* Every stride-th element: out[p*pitch + i] = x[i*stride + p] for i*stride + p < n, p < stride.
      */

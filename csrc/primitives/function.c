@@ -180,10 +180,13 @@ static void activation_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, c
                                hm_node **cotangents)
 {
     const activation *a = hm_node_attributes(node);
+    hm_node *x = node->inputs[0];
     (void)wanted;
-    cotangents[0] = hm_ad_multiply(
-        g, cotangent,
-        hm_ad_activation_derivative(g, (int32_t)a->method, a->parameter, node->inputs[0]));
+    if (a->method == HM_ACTIVATION_relu && cotangent->op->rectify)
+        cotangents[0] = cotangent->op->rectify(g, cotangent, node, x);
+    if (!cotangents[0])
+        cotangents[0] = hm_ad_multiply(
+            g, cotangent, hm_ad_activation_derivative(g, (int32_t)a->method, a->parameter, x));
 }
 
 static hm_node *sigmoid(hm_graph *g, hm_node *x)

@@ -344,6 +344,37 @@ static hm_node *build_average_pool(hm_graph *g, hm_node *const *x)
     return pool(g, HM_POOL_AVERAGE, x[0]);
 }
 
+static hm_node *pool_squares(hm_graph *g, hm_pool_method method, hm_node *x)
+{
+    static const int64_t two[] = {2, 2}, none[] = {0, 0};
+    const hm_pool_mode mode = {.method = method};
+    const hm_ints kernel = {.data = two, .length = 2}, padding = {.data = none, .length = 2};
+    return hm_ad_pooling(g, &mode, &kernel, &kernel, &padding, x);
+}
+
+static hm_node *build_max_pool_squares(hm_graph *g, hm_node *const *x)
+{
+    return pool_squares(g, HM_POOL_MAX, x[0]);
+}
+
+static hm_node *build_average_pool_squares(hm_graph *g, hm_node *const *x)
+{
+    return pool_squares(g, HM_POOL_AVERAGE, x[0]);
+}
+
+static hm_node *build_rectified_squares(hm_graph *g, hm_node *const *x)
+{
+    return pool_squares(g, HM_POOL_MAX, hm_ad_activation(g, HM_ACTIVATION_relu, 0, x[0]));
+}
+
+static hm_node *build_rectified_scatter(hm_graph *g, hm_node *const *x)
+{
+    hm_node *y = build_rectified_squares(g, x);
+    return y ? hm_graph_make2(g, &hm_op_max_pool_rectified_scatter, hm_node_attributes(y),
+                              y->attribute_size, x[0], hm_ad_square(g, y))
+             : NULL;
+}
+
 static hm_node *pool_far(hm_graph *g, hm_pool_method method, hm_node *x)
 {
     static const int64_t far[] = {INT64_MAX, INT64_MAX}, three[] = {3, 3}, one[] = {1, 1};
@@ -1205,6 +1236,50 @@ static const sample samples[] = {
      {S1(4), S2(5, 4), S1(5)},
      -1,
      1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_max_pool,
+     "max pooling, squares",
+     build_max_pool_squares,
+     1,
+     {S4(2, 2, 5, 19)},
+     -100,
+     100,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_average_pool,
+     "average pooling, squares",
+     build_average_pool_squares,
+     1,
+     {S4(2, 2, 5, 19)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_max_pool,
+     "max pooling, rectified squares",
+     build_rectified_squares,
+     1,
+     {S4(2, 2, 5, 19)},
+     -100,
+     100,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_max_pool_rectified_scatter,
+     "rectified scatter",
+     build_rectified_scatter,
+     1,
+     {S4(2, 2, 5, 19)},
+     -100,
+     100,
      true,
      0,
      NULL,

@@ -70,16 +70,80 @@ static void test_pool__squares(const hm_pool_kernels *k)
                 fmax(fmax(top[2 * i], top[2 * i + 1]), fmax(bottom[2 * i], bottom[2 * i + 1])) +
                 0.0;
         out[n] = 77;
-        k->square_maxima(top, bottom, n, out);
+        k->square_maxima(top, bottom - top, 1, n, -INFINITY, out);
+        check_results(n, right);
+        for (int64_t i = 0; i < n; i++)
+            right[i] = fmax(right[i], 0.0);
+        k->square_maxima(top, bottom - top, 1, n, 0.0, out);
         check_results(n, right);
         for (int64_t i = 0; i < n; i++) {
             const double *term[] = {top + 2 * i, top + 2 * i + 1, bottom + 2 * i,
                                     bottom + 2 * i + 1};
             right[i] = plain_sum(term, 4, 0) / 4;
         }
-        CHECK(k->square_means(top, bottom, n, out));
+        CHECK(k->square_means(top, bottom - top, 1, n, out));
         check_results(n, right);
     }
+}
+
+/* Rows of windows after one another, with cells in between that belong to none. */
+static void test_pool__rows_of_squares(const hm_pool_kernels *k)
+{
+    uint64_t state = 5;
+    fill(&state);
+    for (int64_t n = 1; n < 20; n++)
+        for (int64_t pitch = 2 * n; pitch < 2 * n + 3; pitch++) {
+            enum { ROWS = 3 };
+            static double largest[ROWS * 20], mean[ROWS * 20], one[20];
+            const double *cells = x[0] + n % 3;
+            k->square_maxima(cells, pitch, ROWS, n, -INFINITY, largest);
+            CHECK(k->square_means(cells, pitch, ROWS, n, mean));
+            for (int64_t r = 0; r < ROWS; r++) {
+                k->square_maxima(cells + 2 * r * pitch, pitch, 1, n, -INFINITY, one);
+                for (int64_t i = 0; i < n; i++)
+                    CHECK(same(largest[r * n + i], one[i]));
+                CHECK(k->square_means(cells + 2 * r * pitch, pitch, 1, n, one));
+                for (int64_t i = 0; i < n; i++)
+                    CHECK(same(mean[r * n + i], one[i]));
+            }
+        }
+}
+
+/* The derivative as two steps would give it: the first of the largest gets u + 0, times the slope. */
+static void plain_scatter(const double *cells, int64_t pitch, double floor, double u, double *to)
+{
+    const int64_t at[] = {0, 1, pitch, pitch + 1};
+    int first = 0;
+    for (int c = 1; c < 4; c++)
+        if (fmax(cells[at[c]], floor) > fmax(cells[at[first]], floor))
+            first = c;
+    for (int c = 0; c < 4; c++)
+        to[at[c]] = c == first ? (u + 0.0) * (cells[at[c]] > floor) : 0.0;
+}
+
+static void test_pool__scatter_to_squares(const hm_pool_kernels *k)
+{
+    enum { ROWS = 3, CELLS = 2 * ROWS * 42 };
+    static double cells[CELLS], to[CELLS + 1], wanted[CELLS + 1], from[ROWS * 20];
+    uint64_t state = 6;
+    for (int64_t n = 1; n < 20; n++)
+        for (int64_t pitch = 2 * n; pitch < 2 * n + 3; pitch++)
+            for (int rectified = 0; rectified < 2; rectified++) {
+                const double floor = rectified ? 0.0 : -INFINITY;
+                for (int i = 0; i < CELLS; i++) { /* few values: many ties */
+                    cells[i] = (double)(int64_t)(next_word(&state) % 7) - 3;
+                    to[i] = wanted[i] = 77;
+                }
+                for (int i = 0; i < ROWS * 20; i++)
+                    from[i] = next_word(&state) % 5 == 0 ? -0.0 : next_spread(&state, 40);
+                for (int64_t r = 0; r < ROWS; r++)
+                    for (int64_t i = 0; i < n; i++)
+                        plain_scatter(cells + 2 * r * pitch + 2 * i, pitch, floor, from[r * n + i],
+                                      wanted + 2 * r * pitch + 2 * i);
+                k->square_scatter(cells, pitch, ROWS, n, floor, from, to);
+                for (int i = 0; i < CELLS; i++)
+                    CHECK(same(to[i], wanted[i]));
+            }
 }
 
 static void test_pool__means_out_of_range_are_told(const hm_pool_kernels *k)
@@ -90,7 +154,7 @@ static void test_pool__means_out_of_range_are_told(const hm_pool_kernels *k)
             for (int64_t i = 0; i < 2 * n; i++)
                 huge[0][i] = huge[1][i] = 1;
             huge[0][2 * at] = huge[1][2 * at] = 1.5e308;
-            CHECK(!k->square_means(huge[0], huge[1], n, out));
+            CHECK(!k->square_means(huge[0], huge[1] - huge[0], 1, n, out));
             huge[0][at] = huge[1][at] = 1.5e308;
             const double *tap[] = {huge[0], huge[1], huge[0]};
             CHECK(!k->means(tap, 3, 2 * at + 1, out));
@@ -151,6 +215,8 @@ int main(void)
     for (const hm_kernels *k; (k = next_table(&isa));) {
         test_pool__taps(k->pool);
         test_pool__squares(k->pool);
+        test_pool__rows_of_squares(k->pool);
+        test_pool__scatter_to_squares(k->pool);
         test_pool__means_out_of_range_are_told(k->pool);
         test_pool__split(k->pool);
         test_attention__scores(k->attention);

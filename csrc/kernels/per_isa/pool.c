@@ -88,41 +88,119 @@ static bool means(const double *const *tap, int64_t taps, int64_t n, double *out
 
 /* ---- two by two ---- */
 
-static void square_maxima(const double *top, const double *bottom, int64_t n, double *out)
+/* The cells of VEC_WIDTH windows, or of the `count` that are left. */
+typedef struct squares {
+    vec top_left, top_right, bottom_left, bottom_right;
+} squares;
+
+VEC_INLINE void load_pairs(const double *x, size_t count, vec *left, vec *right)
 {
-    int64_t i = 0;
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
-        const vec low = vec_max(vec_load(bottom + 2 * i), vec_load(top + 2 * i));
-        const vec high =
-            vec_max(vec_load(bottom + 2 * i + VEC_WIDTH), vec_load(top + 2 * i + VEC_WIDTH));
-        vec_store(out + i, vec_max(vec_odd(low, high), vec_even(low, high)) + 0.0);
-    }
-    for (; i < n; i++) {
-        const double left = bottom[2 * i] > top[2 * i] ? bottom[2 * i] : top[2 * i];
-        const double right =
-            bottom[2 * i + 1] > top[2 * i + 1] ? bottom[2 * i + 1] : top[2 * i + 1];
-        out[i] = (right > left ? right : left) + 0.0;
+    const size_t cells = 2 * count, first = cells < VEC_WIDTH ? cells : VEC_WIDTH;
+    const vec low = count == VEC_WIDTH ? vec_load(x) : vec_load_partial(x, first);
+    const vec high =
+        count == VEC_WIDTH ? vec_load(x + VEC_WIDTH) : vec_load_partial(x + first, cells - first);
+    *left = vec_even(low, high);
+    *right = vec_odd(low, high);
+}
+
+VEC_INLINE void store_pairs(double *x, size_t count, vec left, vec right)
+{
+    const size_t cells = 2 * count, first = cells < VEC_WIDTH ? cells : VEC_WIDTH;
+    vec_store_partial(x, first, vec_zip_low(left, right));
+    vec_store_partial(x + first, cells - first, vec_zip_high(left, right));
+}
+
+VEC_INLINE squares load_squares(const double *x, int64_t pitch, size_t count)
+{
+    squares s;
+    load_pairs(x, count, &s.top_left, &s.top_right);
+    load_pairs(x + pitch, count, &s.bottom_left, &s.bottom_right);
+    return s;
+}
+
+VEC_INLINE vec largest_of_square(const double *x, int64_t pitch, vec floor, size_t count)
+{
+    const squares s = load_squares(x, pitch, count);
+    const vec left = vec_max(s.bottom_left, s.top_left);
+    const vec right = vec_max(s.bottom_right, s.top_right);
+    return vec_max(vec_max(right, left), floor) + 0.0;
+}
+
+static void square_maxima(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,
+                          double *out)
+{
+    const vec least = vec_of(floor);
+    for (; rows > 0; rows--, x += 2 * pitch, out += n) {
+        int64_t i = 0;
+        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
+            vec_store(out + i, largest_of_square(x + 2 * i, pitch, least, VEC_WIDTH));
+        if (i < n) {
+            const size_t count = (size_t)(n - i);
+            vec_store_partial(out + i, count, largest_of_square(x + 2 * i, pitch, least, count));
+        }
     }
 }
 
 /* Four terms fold 2, then 1: the rows meet first. */
-static bool square_means(const double *top, const double *bottom, int64_t n, double *out)
+VEC_INLINE vec mean_of_square(const double *x, int64_t pitch, size_t count)
 {
-    int64_t i = 0;
-    vec spoiled = vec_of(0.0);
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
-        const vec low = vec_load(top + 2 * i) + vec_load(bottom + 2 * i);
-        const vec high = vec_load(top + 2 * i + VEC_WIDTH) + vec_load(bottom + 2 * i + VEC_WIDTH);
-        const vec mean = (vec_even(low, high) + vec_odd(low, high) + 0.0) * 0.25;
-        spoiled = vec_fma(mean, vec_of(0.0), spoiled);
-        vec_store(out + i, mean);
+    const squares s = load_squares(x, pitch, count);
+    return ((s.top_left + s.bottom_left) + (s.top_right + s.bottom_right) + 0.0) * 0.25;
+}
+
+static bool square_means(const double *x, int64_t pitch, int64_t rows, int64_t n, double *out)
+{
+    vec taint = vec_of(0.0);
+    for (; rows > 0; rows--, x += 2 * pitch, out += n) {
+        int64_t i = 0;
+        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+            const vec mean = mean_of_square(x + 2 * i, pitch, VEC_WIDTH);
+            taint = vec_taint(taint, mean);
+            vec_store(out + i, mean);
+        }
+        if (i < n) {
+            const size_t count = (size_t)(n - i);
+            const vec mean = mean_of_square(x + 2 * i, pitch, count);
+            taint = vec_taint(taint, mean);
+            vec_store_partial(out + i, count, mean);
+        }
     }
-    bool finite = vec_mask_all(vec_equal(spoiled, vec_of(0.0)));
-    for (; i < n; i++) {
-        out[i] = ((top[2 * i] + bottom[2 * i]) + (top[2 * i + 1] + bottom[2 * i + 1]) + 0.0) * 0.25;
-        finite = finite && out[i] * 0.0 == 0;
+    return !vec_is_tainted(taint);
+}
+
+/* Comparisons are masks here, not branches, which no processor could predict. */
+VEC_INLINE void scatter_squares(const double *x, int64_t pitch, vec floor, const double *from,
+                                double *to, size_t count)
+{
+    squares s = load_squares(x, pitch, count);
+    s.top_left = vec_max(s.top_left, floor);
+    s.top_right = vec_max(s.top_right, floor);
+    s.bottom_left = vec_max(s.bottom_left, floor);
+    s.bottom_right = vec_max(s.bottom_right, floor);
+    const vec above = vec_max(s.top_right, s.top_left);
+    const vec below = vec_max(s.bottom_right, s.bottom_left);
+    const vec_mask down = vec_greater(below, above), up = vec_mask_not(down);
+    const vec_mask top_right = vec_greater(s.top_right, s.top_left);
+    const vec_mask bottom_right = vec_greater(s.bottom_right, s.bottom_left);
+    const vec u = (vec_load_partial(from, count) + 0.0) *
+                  vec_truth(vec_greater(vec_max(above, below), floor));
+    store_pairs(to, count, vec_keep(vec_mask_and(up, vec_mask_not(top_right)), u),
+                vec_keep(vec_mask_and(up, top_right), u));
+    store_pairs(to + pitch, count, vec_keep(vec_mask_and(down, vec_mask_not(bottom_right)), u),
+                vec_keep(vec_mask_and(down, bottom_right), u));
+}
+
+static void square_scatter(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,
+                           const double *from, double *to)
+{
+    const vec least = vec_of(floor);
+    for (; rows > 0; rows--, x += 2 * pitch, to += 2 * pitch, from += n) {
+        int64_t i = 0;
+        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
+            scatter_squares(x + 2 * i, pitch, least, from + i, to + 2 * i, VEC_WIDTH);
+        if (i < n)
+            scatter_squares(x + 2 * i, pitch, least, from + i, to + 2 * i, (size_t)(n - i));
     }
-    return finite;
 }
 
 /* ---- strides ---- */
@@ -158,4 +236,5 @@ const hm_pool_kernels HM_K(pool) = {.maxima = maxima,
                                     .means = means,
                                     .square_maxima = square_maxima,
                                     .square_means = square_means,
+                                    .square_scatter = square_scatter,
                                     .split = split};

@@ -102,3 +102,13 @@ VEC_INLINE vec vec_odd(vec low, vec high)
 {
     return _mm256_permute4x64_pd(_mm256_unpackhi_pd(low, high), _MM_SHUFFLE(3, 1, 2, 0));
 }
+
+VEC_INLINE vec vec_zip_low(vec a, vec b)
+{
+    return _mm256_permute2f128_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), 0x20);
+}
+
+VEC_INLINE vec vec_zip_high(vec a, vec b)
+{
+    return _mm256_permute2f128_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), 0x31);
+}

@@ -94,3 +94,13 @@ VEC_INLINE vec vec_odd(vec low, vec high)
 {
     return _mm512_permutex2var_pd(low, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), high);
 }
+
+VEC_INLINE vec vec_zip_low(vec a, vec b)
+{
+    return _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
+}
+
+VEC_INLINE vec vec_zip_high(vec a, vec b)
+{
+    return _mm512_permutex2var_pd(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b);
+}

@@ -106,3 +106,7 @@ VEC_INLINE vec vec_taint(vec t, vec x) { return t + x * 0.0; }
 VEC_INLINE vec vec_even(vec low, vec high) { return (vec){low[0], high[0]}; }
 
 VEC_INLINE vec vec_odd(vec low, vec high) { return (vec){low[1], high[1]}; }
+
+VEC_INLINE vec vec_zip_low(vec a, vec b) { return (vec){a[0], b[0]}; }
+
+VEC_INLINE vec vec_zip_high(vec a, vec b) { return (vec){a[1], b[1]}; }

@@ -5,12 +5,16 @@
  */
 #include "neural/layers/pooling.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "autodiff/gradient.h"
 #include "neural/graph/graph.h"
+#include "kernels/elementwise.h"
+#include "primitives/elementwise.h"
 #include "primitives/primitives.h"
 #include "runtime/pool.h"
+#include "tensor/extent.h"
 
 typedef struct pooling {
     hm_window window[3];
@@ -52,9 +56,11 @@ static hm_status pool_run(const hm_run *run)
 /* What is done to each window of a plane: x are cells, `places` the windows' own numbers. */
 typedef struct visit {
     const pooling *p;
-    const double *x;        /* of all planes; what the largest cell is found in */
-    const double *from;     /* windows for scatter and spread, cells for gather */
-    double *to;             /* cells for scatter and spread, windows for gather */
+    const double *x;    /* of all planes; what the largest cell is found in */
+    const double *from; /* windows for scatter and spread, cells for gather */
+    double *to;         /* cells for scatter and spread, windows for gather */
+    double floor;       /* no cell counts as less: of squares only */
+    const hm_pool_kernels *kernels;
     int64_t cells, windows; /* of one plane */
     int64_t planes_per_chunk;
 } visit;
@@ -150,57 +156,34 @@ static void clear_planes(const visit *v, int64_t first, int64_t end)
     memset(v->to + first * v->cells, 0, (size_t)((end - first) * v->cells) * sizeof(double));
 }
 
-/* What nearly every network pools by: 2 x 2 cells, side by side, without padding. */
-static bool in_squares(const hm_window *w)
+/* Largest cells of planes of squares: every cell is written once. */
+static void scatter_squares(const visit *v, int64_t first, int64_t end)
 {
-    const bool flat = w[0].kernel == 1 && w[0].stride == 1 && w[0].padding == 0;
-    const bool halves = w[1].kernel == 2 && w[1].stride == 2 && w[1].padding == 0;
-    return flat && halves && w[2].kernel == 2 && w[2].stride == 2 && w[2].padding == 0;
-}
-
-/*
- * One row of squares; a tie goes to the first cell in row-major order. Comparisons are numbers here, not
- * branches, which no processor could predict.
- */
-static void scatter_squares(const double *x, int64_t width, const double *from, int64_t squares,
-                            double *to)
-{
-    for (int64_t i = 0; i < squares; i++) {
-        const double *upper = x + 2 * i, *lower = upper + width;
-        const double above = upper[1] > upper[0] ? upper[1] : upper[0];
-        const double below = lower[1] > lower[0] ? lower[1] : lower[0];
-        const int64_t right = upper[1] > upper[0], lower_right = lower[1] > lower[0];
-        const int64_t down = below > above;
-        to[2 * i + right + down * (width + lower_right - right)] =
-            0.0 + from[i]; /* the sum that visit_plane forms: -0 becomes +0 */
+    const hm_window *y = &v->p->window[1], *x = &v->p->window[2];
+    const int64_t depth = v->p->window[0].extent, area = y->extent * x->extent;
+    for (int64_t plane = first * depth; plane < end * depth; plane++) {
+        double *to = v->to + plane * area;
+        v->kernels->square_scatter(v->x + plane * area, x->extent, y->places, x->places, v->floor,
+                                   v->from + plane * y->places * x->places, to);
+        if (x->extent > 2 * x->places)
+            for (int64_t row = 0; row < 2 * y->places; row++)
+                to[(row + 1) * x->extent - 1] = 0.0;
+        for (int64_t i = 2 * y->places * x->extent; i < area; i++)
+            to[i] = 0.0;
     }
-}
-
-static void scatter_plane_of_squares(const visit *v, int64_t plane)
-{
-    const hm_window *w = v->p->window;
-    const int64_t width = w[2].extent;
-    const double *x = v->x + plane * v->cells, *from = v->from + plane * v->windows;
-    double *to = v->to + plane * v->cells;
-    for (int64_t z = 0; z < w[0].places; z++)
-        for (int64_t y = 0; y < w[1].places; y++) {
-            const int64_t row = (z * w[1].extent + 2 * y) * width;
-            scatter_squares(x + row, width, from + (z * w[1].places + y) * w[2].places, w[2].places,
-                            to + row);
-        }
 }
 
 static void scatter_chunk(void *task, int64_t chunk)
 {
     const visit *v = task;
     const int64_t first = chunk * v->planes_per_chunk, end = last_plane(v, chunk);
-    const bool squares = in_squares(v->p->window);
+    if (hm_pools_squares(v->p->window)) {
+        scatter_squares(v, first, end);
+        return;
+    }
     clear_planes(v, first, end);
     for (int64_t plane = first; plane < end; plane++)
-        if (squares)
-            scatter_plane_of_squares(v, plane);
-        else
-            visit_plane(v, plane, scatter_window);
+        visit_plane(v, plane, scatter_window);
 }
 
 static void spread_chunk(void *task, int64_t chunk)
@@ -219,44 +202,63 @@ static void gather_chunk(void *task, int64_t chunk)
         visit_plane(v, plane, gather_window);
 }
 
-static hm_status visit_all(const hm_run *run, const double *x, const double *from,
-                           void (*body)(void *, int64_t))
+static int64_t chunk_planes(visit *v)
 {
     enum { CHUNK_CELLS = 32768, MOST_CHUNKS = 64 };
+    const int64_t planes = plane_count(v->p);
+    const int64_t chunks = hm_least(hm_chunks(planes * v->cells, CHUNK_CELLS, MOST_CHUNKS), planes);
+    v->planes_per_chunk = hm_ceiling(planes, chunks);
+    return hm_ceiling(planes, v->planes_per_chunk);
+}
+
+/* Windows side by side have no cell in common: what is moved there is as finite as it was. */
+static bool may_overflow(const pooling *p)
+{
+    for (int a = 0; a < 3; a++)
+        if (p->window[a].stride < p->window[a].kernel && p->window[a].places > 1)
+            return true;
+    return false;
+}
+
+static hm_status visit_all(const hm_run *run, const double *x, double floor, const double *from,
+                           void (*body)(void *, int64_t))
+{
     const pooling *p = hm_node_attributes(run->node);
+    const hm_kernels *k = hm_context_kernels(run->ctx);
     visit v = {.p = p,
                .x = x,
                .from = from,
                .to = run->output,
+               .floor = floor,
+               .kernels = k->pool,
                .cells = hm_shape_span(&p->input, 2, p->input.rank),
                .windows = hm_shape_span(&p->output, 2, p->output.rank)};
-    const int64_t planes = plane_count(p);
-    if (planes == 0)
+    if (plane_count(p) == 0)
         return HMATH_OK;
-    int64_t chunks = hm_chunks(planes * v.cells, CHUNK_CELLS, MOST_CHUNKS);
-    if (chunks > planes)
-        chunks = planes;
-    v.planes_per_chunk = (planes + chunks - 1) / chunks;
-    hm_parallel_for(run->ctx, (planes + v.planes_per_chunk - 1) / v.planes_per_chunk, body, &v);
-    const hm_kernels *k = hm_context_kernels(run->ctx);
-    return k->elementwise->all_finite((size_t)run->node->size, run->output)
-               ? HMATH_OK
-               : hm_fail_overflow(run->ctx);
+    hm_parallel_for(run->ctx, chunk_planes(&v), body, &v);
+    if (!may_overflow(p) || k->elementwise->all_finite((size_t)run->node->size, run->output))
+        return HMATH_OK;
+    return hm_fail_overflow(run->ctx);
 }
 
 static hm_status scatter_run(const hm_run *run)
 {
-    return visit_all(run, run->inputs[0], run->inputs[1], scatter_chunk);
+    return visit_all(run, run->inputs[0], -INFINITY, run->inputs[1], scatter_chunk);
+}
+
+static hm_status rectified_scatter_run(const hm_run *run)
+{
+    return visit_all(run, run->inputs[0], 0.0, run->inputs[1], scatter_chunk);
 }
 
 static hm_status gather_run(const hm_run *run)
 {
-    return visit_all(run, run->inputs[0], run->inputs[1], gather_chunk);
+    return visit_all(run, run->inputs[0], -INFINITY, run->inputs[1], gather_chunk);
 }
 
 static hm_status spread_run(const hm_run *run)
 {
-    return visit_all(run, NULL, run->inputs[0], spread_chunk);
+    return visit_all(run, NULL, -INFINITY, run->inputs[0], spread_chunk);
 }
 
 /* ------------------------------------------------- derivatives */
@@ -279,6 +281,30 @@ static void scatter_reverse(hm_graph *g, hm_node *node, hm_node *u, const bool *
 {
     if (wanted[1])
         cotangents[1] = of_input(g, &hm_op_max_pool_gather, node, node->inputs[0], u);
+}
+
+/*
+ * What comes back through pooling and then through ReLU: the largest cells of what was rectified are
+ * found again in what was not.
+ */
+static hm_node *scatter_rectify(hm_graph *g, hm_node *node, hm_node *rectified, hm_node *x)
+{
+    const pooling *p = hm_node_attributes(node);
+    if (node->inputs[0] != rectified || !hm_pools_squares(p->window))
+        return NULL;
+    return of_input(g, &hm_op_max_pool_rectified_scatter, node, x, node->inputs[1]);
+}
+
+static void rectified_scatter_reverse(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                                      hm_node **cotangents)
+{
+    if (!wanted[1])
+        return;
+    hm_node *x = node->inputs[0];
+    hm_node *slope = hm_ad_activation_derivative(g, HM_ACTIVATION_relu, 0, x);
+    cotangents[1] =
+        of_input(g, &hm_op_max_pool_gather, node, hm_ad_activation(g, HM_ACTIVATION_relu, 0, x),
+                 hm_ad_multiply(g, u, slope));
 }
 
 static void gather_reverse(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
@@ -319,7 +345,15 @@ const hm_op hm_op_max_pool_scatter = {.name = "layers.pooling",
                                       .arity = 2,
                                       .shape = input_shape,
                                       .run = scatter_run,
-                                      .reverse = scatter_reverse};
+                                      .reverse = scatter_reverse,
+                                      .rectify = scatter_rectify};
+
+const hm_op hm_op_max_pool_rectified_scatter = {.name = "layers.pooling",
+                                                .arguments = input_cotangent,
+                                                .arity = 2,
+                                                .shape = input_shape,
+                                                .run = rectified_scatter_run,
+                                                .reverse = rectified_scatter_reverse};
 
 const hm_op hm_op_max_pool_gather = {.name = "layers.pooling",
                                      .arguments = input_cotangent,

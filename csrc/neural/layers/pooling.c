@@ -23,6 +23,7 @@ typedef struct pooling {
     hm_pool_method method;
     bool bins; /* adaptive: windows are the bins of an even partition */
     hm_window window[AXES];
+    double floor; /* of squares: see kernels/pool.h */
     const double *x;
     double *out;
     int64_t rows, rows_per_chunk; /* output rows: of all planes */
@@ -222,6 +223,17 @@ static void mend(box *b, int64_t at, int64_t n, double *out)
         }
 }
 
+/* See kernels/pool.h; false where a mean is not finite. */
+static bool pool_squares(const pooling *p, const double *x, int64_t pitch, int64_t rows, int64_t n,
+                         double *out)
+{
+    const hm_pool_kernels *k = p->kernels->pool;
+    if (p->method == HM_POOL_AVERAGE)
+        return k->square_means(x, pitch, rows, n, out);
+    k->square_maxima(x, pitch, rows, n, p->floor, out);
+    return true;
+}
+
 /* The outputs whose windows lie inside the row; where nothing is done, *done stays at their first.
  */
 static void pool_inner(const pooling *p, box *b, workspace *work, double *out, int64_t *done)
@@ -241,19 +253,14 @@ static void pool_inner(const pooling *p, box *b, workspace *work, double *out, i
     const bool squares = rows == 2 && p->window[2].kernel == 2 && p->window[2].stride == 2;
     for (; *done < p->inner_end; *done += tile) {
         const int64_t at = *done, n = least(tile, p->inner_end - at);
-        const int64_t first = 2 * at - p->window[2].padding; /* of squares */
-        const hm_pool_kernels *k = p->kernels->pool;
-        if (p->method == HM_POOL_MAX) {
-            if (squares)
-                k->square_maxima(work->row[0] + first, work->row[1] + first, n, out + at);
-            else
-                tile_maxima(p, work, rows, at, n, out + at);
-        } else {
-            const bool finite =
-                squares ? k->square_means(work->row[0] + first, work->row[1] + first, n, out + at)
-                        : tile_means(p, work, rows, at, n, out + at);
-            if (!finite)
+        if (squares) {
+            const double *cells = work->row[0] + 2 * at - p->window[2].padding;
+            if (!pool_squares(p, cells, work->row[1] - work->row[0], 1, n, out + at))
                 mend(b, at, n, out + at);
+        } else if (p->method == HM_POOL_MAX) {
+            tile_maxima(p, work, rows, at, n, out + at);
+        } else if (!tile_means(p, work, rows, at, n, out + at)) {
+            mend(b, at, n, out + at);
         }
     }
     *done = p->inner_end;
@@ -298,6 +305,36 @@ static void pool_chunk(void *task, int64_t chunk)
     }
 }
 
+bool hm_pools_squares(const hm_window window[AXES])
+{
+    const hm_window *z = &window[0];
+    bool squares = z->kernel == 1 && z->stride == 1 && z->padding == 0;
+    for (int a = 1; a < AXES; a++)
+        squares &= window[a].kernel == 2 && window[a].stride == 2 && window[a].padding == 0;
+    return squares;
+}
+
+/* Nothing but squares: planes follow one another, along the first axis too. */
+static void squares_chunk(void *task, int64_t chunk)
+{
+    const pooling *p = task;
+    const hm_window *y = &p->window[1], *x = &p->window[2];
+    const int64_t end = least(p->rows, (chunk + 1) * p->rows_per_chunk);
+    int64_t rows;
+    for (int64_t row = chunk * p->rows_per_chunk; row < end; row += rows) {
+        const int64_t plane = row / y->places, at = row % y->places;
+        box b = {.pooling = p, .plane = p->x + plane * y->extent * x->extent, .end = {1}};
+        double *out = p->out + row * x->places;
+        rows = least(end - row, y->places - at);
+        if (pool_squares(p, b.plane + 2 * at * x->extent, x->extent, rows, x->places, out))
+            continue;
+        for (int64_t r = 0; r < rows; r++) {
+            cells_of(p, 1, at + r, &b.first[1], &b.end[1]);
+            mend(&b, 0, x->places, out + r * x->places);
+        }
+    }
+}
+
 static void run(hm_context *ctx, pooling *p, int64_t planes, const double *x, double *out)
 {
     enum { CHUNK_CELLS = 32768, MOST_CHUNKS = 64 };
@@ -313,7 +350,8 @@ static void run(hm_context *ctx, pooling *p, int64_t planes, const double *x, do
     p->plane_cells = p->window[0].extent * p->window[1].extent * p->window[2].extent;
     const int64_t chunks = least(hm_chunks(most(input, result), CHUNK_CELLS, MOST_CHUNKS), p->rows);
     p->rows_per_chunk = (p->rows + chunks - 1) / chunks;
-    hm_parallel_for(ctx, (p->rows + p->rows_per_chunk - 1) / p->rows_per_chunk, pool_chunk, p);
+    hm_parallel_for(ctx, (p->rows + p->rows_per_chunk - 1) / p->rows_per_chunk,
+                    !p->bins && hm_pools_squares(w) ? squares_chunk : pool_chunk, p);
 }
 
 /* ------------------------------------------------- checks */
@@ -381,8 +419,16 @@ static void find_inner(pooling *p)
 void hm_pool_windows(hm_context *ctx, hm_pool_method method, const hm_window window[AXES],
                      int64_t planes, const double *x, double *out)
 {
-    pooling p = {.method = method, .window = {window[0], window[1], window[2]}};
+    pooling p = {.method = method, .window = {window[0], window[1], window[2]}, .floor = -INFINITY};
     find_inner(&p);
+    run(ctx, &p, planes, x, out);
+}
+
+void hm_pool_square_maxima(hm_context *ctx, const hm_window window[AXES], int64_t planes,
+                           double floor, const double *x, double *out)
+{
+    pooling p = {
+        .method = HM_POOL_MAX, .window = {window[0], window[1], window[2]}, .floor = floor};
     run(ctx, &p, planes, x, out);
 }
 
@@ -431,7 +477,7 @@ hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *k
 {
     hm_status st;
     hm_shape shape;
-    pooling p = {.method = mode->method};
+    pooling p = {.method = mode->method, .floor = -INFINITY};
     if ((st = hm_plan_pooling(ctx, kernel, stride, padding, &input->shape, p.window, &shape)) !=
             HMATH_OK ||
         (st = hm_check_tensor_finite(ctx, "input", input)) != HMATH_OK ||
@@ -454,7 +500,7 @@ hm_status hm_adaptive_pooling(hm_context *ctx, const hm_pool_mode *mode, const h
         return st;
 
     /* Where every bin has as many cells, bins are windows side by side. */
-    pooling p = {.method = mode->method, .window = {whole, whole, whole}};
+    pooling p = {.method = mode->method, .window = {whole, whole, whole}, .floor = -INFINITY};
     for (int i = 0; i < spatial; i++) {
         const int64_t extent = input->shape.extent[2 + i], places = shape->data[i];
         const int64_t cells = extent % places == 0 && extent > 0 ? extent / places : 1;

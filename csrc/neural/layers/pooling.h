@@ -17,4 +17,11 @@ hm_status hm_check_pool_padding(hm_context *ctx, const hm_ints *kernel, const hm
 void hm_pool_windows(hm_context *ctx, hm_pool_method method, const hm_window window[3],
                      int64_t planes, const double *x, double *out);
 
+/* What nearly every network pools by: 2 x 2 cells, side by side, without padding. */
+bool hm_pools_squares(const hm_window window[3]);
+
+/* Largest cells of such squares, where none counts as less than `floor`. */
+void hm_pool_square_maxima(hm_context *ctx, const hm_window window[3], int64_t planes, double floor,
+                           const double *x, double *out);
+
 #endif
