@@ -1,59 +1,10 @@
 /* Equal nodes become one, and what is made of constants is computed once and for all. */
 #include <string.h>
 
-#include "autodiff/planner.h"
+#include "autodiff/equal.h"
 #include "runtime/alloc.h"
 
 enum { FOLDED_WITH_EASE = 4096 };
-
-/* ------------------------------------------------- equal nodes */
-
-static uint64_t hash_node(const hm_planner *p, int32_t i)
-{
-    const hm_node *node = p->order.nodes[i];
-    uint64_t hash = hm_plan_mix((uint64_t)(uintptr_t)node->op, node->attribute_size);
-    for (int32_t k = 0; k < node->count; k++)
-        hash = hm_plan_mix(hash, (uint64_t)hm_plan_input(p, i, k));
-    const unsigned char *bytes = hm_node_attributes(node);
-    uint64_t at = 0;
-    for (uint64_t word; at + sizeof word <= node->attribute_size; at += sizeof word) {
-        memcpy(&word, bytes + at, sizeof word);
-        hash = hm_plan_mix(hash, word);
-    }
-    for (; at < node->attribute_size; at++)
-        hash = hm_plan_mix(hash, bytes[at]);
-    return hash;
-}
-
-/* The shape follows from op, inputs and attributes. */
-static bool equal_nodes(const hm_planner *p, int32_t i, int32_t j)
-{
-    const hm_node *a = p->order.nodes[i], *b = p->order.nodes[j];
-    if (a->op != b->op || a->count != b->count || a->attribute_size != b->attribute_size)
-        return false;
-    for (int32_t k = 0; k < a->count; k++)
-        if (hm_plan_input(p, i, k) != hm_plan_input(p, j, k))
-            return false;
-    return a->attribute_size == 0 ||
-           memcmp(hm_node_attributes(a), hm_node_attributes(b), a->attribute_size) == 0;
-}
-
-typedef struct node_set {
-    int32_t *entries;
-    uint64_t mask;
-} node_set;
-
-static int32_t find_equal(hm_planner *p, node_set *set, int32_t i)
-{
-    if (p->order.nodes[i]->op->flags & HM_OP_UNIQUE)
-        return i;
-    uint64_t at = hash_node(p, i) & set->mask;
-    while (set->entries[at] != HM_NONE && !equal_nodes(p, i, set->entries[at]))
-        at = (at + 1) & set->mask;
-    if (set->entries[at] == HM_NONE)
-        set->entries[at] = i;
-    return set->entries[at];
-}
 
 /* ------------------------------------------------- what is constant */
 
@@ -138,7 +89,8 @@ static hm_status fold(hm_planner *p, int32_t i)
     double *output = hm_program_keep(p->program, (size_t)node->size, sizeof(double));
     if (!output)
         return hm_plan_no_memory(p);
-    hm_status st = hm_plan_is_elementwise(p, i) ? fold_elementwise(p, i, output) : fold_other(p, i, output);
+    hm_status st =
+        hm_plan_is_elementwise(p, i) ? fold_elementwise(p, i, output) : fold_other(p, i, output);
     if (st == HMATH_OK)
         p->constant[i] = output;
     return st == HMATH_NO_MEMORY ? st : HMATH_OK;
@@ -156,18 +108,13 @@ static int32_t root_of(const hm_planner *p, int32_t i)
 
 hm_status hm_plan_canonicalise(hm_planner *p)
 {
-    node_set set = {.mask = 15};
-    while (set.mask < (uint64_t)p->n * 2)
-        set.mask = set.mask * 2 + 1;
-    set.entries = hm_alloc((set.mask + 1) * sizeof(int32_t));
-    if (!set.entries)
-        return hm_plan_no_memory(p);
-    memset(set.entries, 0xff, (set.mask + 1) * sizeof(int32_t));
-    hm_status st = HMATH_OK;
+    hm_equals equals;
+    hm_status st = hm_equals_open(p, &equals);
+    if (st != HMATH_OK)
+        return st;
     for (int32_t i = 0; i < p->n && st == HMATH_OK; i++) {
         const hm_node *node = p->order.nodes[i];
-        p->canonical[i] = find_equal(p, &set, i);
-        if (p->canonical[i] != i)
+        if ((st = hm_equals_find(&equals, i)) != HMATH_OK || p->canonical[i] != i)
             continue;
         if (node->op == &hm_op_constant)
             p->constant[i] = hm_constant_data(node);
@@ -175,7 +122,6 @@ hm_status hm_plan_canonicalise(hm_planner *p)
             st = fold(p, i);
         p->root[i] = root_of(p, i);
     }
-    hm_free(set.entries);
+    hm_equals_close(&equals);
     return st;
 }
-

@@ -151,7 +151,7 @@ static void combine_product(chains *c, const hm_tile_op *op, int32_t k)
     const int32_t factor = product->repeated == 1;
     const int32_t code = op->node->op->scalar_code == HM_SCALAR_ADD ? HM_CHAIN_ADD_PRODUCT
                          : k == 1                                   ? HM_CHAIN_SUBTRACT_PRODUCT
-                                                                    : HM_CHAIN_SUBTRACT_FROM_PRODUCT;
+                                  : HM_CHAIN_SUBTRACT_FROM_PRODUCT;
     add_step(c, code, true, product->inputs[factor], product->inputs[1 - factor]);
 }
 
@@ -227,6 +227,7 @@ static void forget_writers(chains *c, const hm_tiles *tiles)
 hm_status hm_emit_chains(hm_planner *p, hm_tiles *tiles)
 {
     const int32_t n = tiles->op_count;
+    const int64_t mark = hm_plan_mark(p);
     chains c = {.ops = tiles->ops, .count = n};
     int32_t *factor_source = hm_plan_filled(p, n, sizeof *factor_source, 0xff);
     c.writer = hm_plan_temporary(p, tiles->registers, sizeof *c.writer);
@@ -253,5 +254,6 @@ hm_status hm_emit_chains(hm_planner *p, hm_tiles *tiles)
     tiles->steps = kept_copy(p, c.steps, c.step_count, sizeof *c.steps);
     tiles->parts = kept_copy(p, c.parts, c.part_count, sizeof *c.parts);
     tiles->part_count = c.part_count;
+    hm_plan_give_back(p, mark, hm_plan_mark(p));
     return tiles->steps && tiles->parts ? HMATH_OK : hm_plan_no_memory(p);
 }

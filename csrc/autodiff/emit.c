@@ -70,4 +70,3 @@ hm_status hm_plan_emit(hm_planner *p)
     }
     return st;
 }
-

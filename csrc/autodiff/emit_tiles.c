@@ -85,7 +85,7 @@ static void build_tile_ops(group *g, const int32_t *members, int64_t count, int3
 }
 
 hm_status hm_emit_tiles(hm_planner *p, hm_step *step, const int32_t *members, int64_t count,
-                             int32_t *last)
+                        int32_t *last)
 {
     const hm_node *node = p->order.nodes[members[0]];
     group g = {.p = p, .shape = hm_node_shape(node), .size = node->size};
@@ -112,4 +112,3 @@ hm_status hm_emit_tiles(hm_planner *p, hm_step *step, const int32_t *members, in
         p->program->registers = g.registers;
     return hm_emit_chains(p, &step->tiles);
 }
-

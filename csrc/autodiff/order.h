@@ -9,7 +9,12 @@ typedef struct hm_order {
     int64_t count;
     int64_t *first_input; /* by node: where its inputs begin in `inputs`; one more at the end */
     int32_t *inputs;      /* their positions */
-    int32_t *places;      /* hash table of positions by serial, open addressing; -1: free */
+
+    /* positions by serial, -1 where there is none */
+    uint64_t youngest; /* serial of all nodes */
+    int32_t *near;     /* [youngest - serial], as far as it goes: graphs are made in one go */
+    uint64_t near_size;
+    int32_t *far; /* the rest: a hash table, open addressing */
     uint64_t mask;
 } hm_order;
 

@@ -153,6 +153,7 @@ static void fill_up(holes *h, int64_t at, int64_t size)
 /* What dies after each step, as lists through `next_death`. */
 static hm_status place_workspace(hm_planner *p)
 {
+    const int64_t mark = hm_plan_mark(p);
     int64_t steps = p->program->step_count, most = 1;
     int32_t *first_death = hm_plan_filled(p, steps + 1, sizeof(int32_t), 0xff);
     int32_t *next_death = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
@@ -181,6 +182,7 @@ static hm_status place_workspace(hm_planner *p)
                 fill_up(&h, p->place[i].index, rounded(p->order.nodes[i]->size));
     }
     p->program->workspace_doubles = h.end;
+    hm_plan_give_back(p, mark, hm_plan_mark(p));
     return HMATH_OK;
 }
 

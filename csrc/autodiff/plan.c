@@ -56,6 +56,17 @@ void *hm_plan_filled(hm_planner *p, int64_t count, size_t size, int byte)
     return block;
 }
 
+int64_t hm_plan_mark(const hm_planner *p) { return p->temporary.count; }
+
+void hm_plan_give_back(hm_planner *p, int64_t from, int64_t to)
+{
+    hm_arena *a = &p->temporary;
+    for (int64_t i = from; i < to; i++)
+        hm_free(a->blocks[i]);
+    memmove(a->blocks + from, a->blocks + to, (size_t)(a->count - to) * sizeof *a->blocks);
+    a->count -= to - from;
+}
+
 /* ------------------------------------------------- mark */
 
 static hm_status fail_unbound(hm_planner *p, const hm_node *node)

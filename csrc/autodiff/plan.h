@@ -61,8 +61,9 @@ typedef struct hm_tile_part {
 } hm_tile_part;
 
 typedef struct hm_tiles {
-    int64_t size;          /* elements of the shape */
-    const hm_tile_op *ops; /* for failures: every result has a place, though chains do not fill them all */
+    int64_t size; /* elements of the shape */
+    const hm_tile_op
+        *ops; /* for failures: every result has a place, though chains do not fill them all */
     const hm_tile_spread *spreads;
     const hm_tile_part *parts;
     const hm_tile_step *steps;

@@ -2,7 +2,7 @@
  * The planner's working state, shared by its phases. Nodes are known by their position in the order,
  * oldest first; each phase fills in what the next ones read:
  *
- *   canonical.c  equal nodes become one, constant ones are computed, views find their root
+ *   canonical.c  equal nodes become one (equal.c), constant ones are computed, views find their root
  *   plan.c       what the outputs need
  *   schedule.c   which elementwise nodes run together, and when every step runs
  *   place.c      scalars, and by liveness the workspace
@@ -60,6 +60,10 @@ hm_status hm_emit_chains(hm_planner *p, hm_tiles *tiles);
 /* Memory that lives as long as the planning; its bytes all alike, or anything. */
 void *hm_plan_temporary(hm_planner *p, int64_t count, size_t size);
 void *hm_plan_filled(hm_planner *p, int64_t count, size_t size, int byte);
+
+/* Give back early what was taken from one mark to the next. */
+int64_t hm_plan_mark(const hm_planner *p);
+void hm_plan_give_back(hm_planner *p, int64_t from, int64_t to);
 
 static inline hm_status hm_plan_no_memory(hm_planner *p) { return hm_fail_memory(p->ctx); }
 

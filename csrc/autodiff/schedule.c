@@ -168,6 +168,7 @@ static hm_status number_clusters(hm_planner *p, clusters *c)
 
 static hm_status find_clusters(hm_planner *p, clusters *c)
 {
+    const int64_t mark = hm_plan_mark(p);
     int32_t *shape_of = hm_plan_filled(p, p->n, sizeof *shape_of, 0xff);
     int32_t *height = hm_plan_filled(p, p->n, sizeof *height, 0);
     int32_t *numbers = hm_plan_filled(p, (int64_t)p->n + 1, sizeof *numbers, 0xff);
@@ -179,6 +180,7 @@ static hm_status find_clusters(hm_planner *p, clusters *c)
         return st;
     find_heights(p, shape_of, height);
     unite_clusters(p, shape_of, height, numbers, c->of);
+    hm_plan_give_back(p, mark, mark + 3);
     return number_clusters(p, c);
 }
 
@@ -283,31 +285,41 @@ static void take(hm_planner *p, const clusters *c, int32_t cluster, int32_t step
     }
 }
 
+/* Clusters one after the other; the heap has room for all of them. */
+static void run_through(hm_planner *p, clusters *c, heap *ready)
+{
+    int32_t step = 0;
+    for (int32_t j = 0; j < c->count; j++)
+        if (c->waiting_for[j] == 0)
+            make_ready(ready, c, j);
+    while (ready->count) {
+        int32_t next = (int32_t)(heap_pop(ready) % c->count);
+        take(p, c, next, step++);
+        for (int64_t u = c->first_user[next]; u < c->first_user[next + 1]; u++)
+            if (--c->waiting_for[c->users[u]] == 0)
+                make_ready(ready, c, c->users[u]);
+    }
+    p->first_member[step] = p->member_count;
+    p->program->step_count = step;
+}
+
 hm_status hm_plan_schedule(hm_planner *p)
 {
+    const int64_t from = hm_plan_mark(p);
     clusters c = {0};
     heap ready = {0};
     hm_status st;
     if ((st = find_clusters(p, &c)) != HMATH_OK || (st = find_dependencies(p, &c)) != HMATH_OK ||
         (st = find_growth(p, &c)) != HMATH_OK)
         return st;
+    if (!(ready.keys = hm_plan_temporary(p, c.count, sizeof *ready.keys)))
+        return hm_plan_no_memory(p);
+    const int64_t to = hm_plan_mark(p);
     p->member = hm_plan_temporary(p, c.first[c.count], sizeof *p->member);
     p->first_member = hm_plan_temporary(p, (int64_t)c.count + 1, sizeof *p->first_member);
-    ready.keys = hm_plan_temporary(p, c.count, sizeof *ready.keys);
-    if (!p->member || !p->first_member || !ready.keys)
+    if (!p->member || !p->first_member)
         return hm_plan_no_memory(p);
-    for (int32_t j = 0; j < c.count; j++)
-        if (c.waiting_for[j] == 0)
-            make_ready(&ready, &c, j);
-    int32_t step = 0;
-    while (ready.count) {
-        int32_t next = (int32_t)(heap_pop(&ready) % c.count);
-        take(p, &c, next, step++);
-        for (int64_t u = c.first_user[next]; u < c.first_user[next + 1]; u++)
-            if (--c.waiting_for[c.users[u]] == 0)
-                make_ready(&ready, &c, c.users[u]);
-    }
-    p->first_member[step] = p->member_count;
-    p->program->step_count = step;
+    run_through(p, &c, &ready);
+    hm_plan_give_back(p, from, to);
     return HMATH_OK;
 }

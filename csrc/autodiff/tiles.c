@@ -145,7 +145,8 @@ static bool run_chain(const tile *t, const hm_tile_step *steps, int32_t count)
     hm_chain_step chain[HM_CHAIN_MOST];
     for (int32_t i = 0; i < count; i++) {
         chain[i].code = steps[i].code;
-        chain[i].x = steps[i].moves ? operand(t, &steps[i].x) : hm_place_pointer(t->frame, &steps[i].x);
+        chain[i].x =
+            steps[i].moves ? operand(t, &steps[i].x) : hm_place_pointer(t->frame, &steps[i].x);
         chain[i].y = hm_place_pointer(t->frame, &steps[i].y);
     }
     return hm_context_kernels(t->frame->ctx)->arithmetic->chain((size_t)t->n, chain, count);

@@ -15,27 +15,27 @@
 #include <stdint.h>
 
 typedef enum hm_chain_code {
-    HM_CHAIN_LOAD,                     /* a = x; a chain begins with one */
-    HM_CHAIN_ADD,                      /* a + x */
-    HM_CHAIN_SUBTRACT,                 /* a - x */
-    HM_CHAIN_SUBTRACT_FROM,            /* x - a */
-    HM_CHAIN_MULTIPLY,                 /* a * x */
-    HM_CHAIN_DIVIDE,                   /* a / x */
-    HM_CHAIN_DIVIDE_INTO,              /* x / a */
-    HM_CHAIN_ADD_NUMBER,               /* the same six, where x is one number */
+    HM_CHAIN_LOAD,          /* a = x; a chain begins with one */
+    HM_CHAIN_ADD,           /* a + x */
+    HM_CHAIN_SUBTRACT,      /* a - x */
+    HM_CHAIN_SUBTRACT_FROM, /* x - a */
+    HM_CHAIN_MULTIPLY,      /* a * x */
+    HM_CHAIN_DIVIDE,        /* a / x */
+    HM_CHAIN_DIVIDE_INTO,   /* x / a */
+    HM_CHAIN_ADD_NUMBER,    /* the same six, where x is one number */
     HM_CHAIN_SUBTRACT_NUMBER,
     HM_CHAIN_SUBTRACT_FROM_NUMBER,
     HM_CHAIN_MULTIPLY_NUMBER,
     HM_CHAIN_DIVIDE_NUMBER,
     HM_CHAIN_DIVIDE_INTO_NUMBER,
-    HM_CHAIN_NEGATE,                   /* -a */
-    HM_CHAIN_SQUARE,                   /* a * a */
-    HM_CHAIN_SQRT,                     /* sqrt(a) */
-    HM_CHAIN_ADD_PRODUCT,              /* a + x * y, two roundings; y is one number */
-    HM_CHAIN_SUBTRACT_PRODUCT,         /* a - x * y */
-    HM_CHAIN_SUBTRACT_FROM_PRODUCT,    /* x * y - a */
-    HM_CHAIN_STORE,                    /* out = a */
-    HM_CHAIN_WATCH                     /* is a finite? */
+    HM_CHAIN_NEGATE,                /* -a */
+    HM_CHAIN_SQUARE,                /* a * a */
+    HM_CHAIN_SQRT,                  /* sqrt(a) */
+    HM_CHAIN_ADD_PRODUCT,           /* a + x * y, two roundings; y is one number */
+    HM_CHAIN_SUBTRACT_PRODUCT,      /* a - x * y */
+    HM_CHAIN_SUBTRACT_FROM_PRODUCT, /* x * y - a */
+    HM_CHAIN_STORE,                 /* out = a */
+    HM_CHAIN_WATCH                  /* is a finite? */
 } hm_chain_code;
 
 typedef struct hm_chain_step {

@@ -1,0 +1,148 @@
+#include "autodiff/equal.h"
+
+#include <string.h>
+
+#include "runtime/alloc.h"
+
+enum { FIRST_CAPACITY = 64 };
+
+static uint32_t hash_node(const hm_planner *p, int32_t i)
+{
+    const hm_node *node = p->order.nodes[i];
+    uint64_t hash = hm_plan_mix((uint64_t)(uintptr_t)node->op, node->attribute_size);
+    for (int32_t k = 0; k < node->count; k++)
+        hash = hm_plan_mix(hash, (uint64_t)hm_plan_input(p, i, k));
+    const unsigned char *bytes = hm_node_attributes(node);
+    uint64_t at = 0;
+    for (uint64_t word; at + sizeof word <= node->attribute_size; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        hash = hm_plan_mix(hash, word);
+    }
+    for (; at < node->attribute_size; at++)
+        hash = hm_plan_mix(hash, bytes[at]);
+    return (uint32_t)hash;
+}
+
+/* The shape follows from op, inputs and attributes. */
+static bool equal_nodes(const hm_planner *p, int32_t i, int32_t j)
+{
+    const hm_node *a = p->order.nodes[i], *b = p->order.nodes[j];
+    if (a->op != b->op || a->count != b->count || a->attribute_size != b->attribute_size)
+        return false;
+    for (int32_t k = 0; k < a->count; k++)
+        if (hm_plan_input(p, i, k) != hm_plan_input(p, j, k))
+            return false;
+    return a->attribute_size == 0 ||
+           memcmp(hm_node_attributes(a), hm_node_attributes(b), a->attribute_size) == 0;
+}
+
+/* ------------------------------------------------- the table */
+
+static hm_equal_entry *make_table(uint64_t size)
+{
+    hm_equal_entry *table = hm_alloc(size * sizeof *table);
+    if (table)
+        memset(table, 0xff, size * sizeof *table);
+    return table;
+}
+
+static bool grow(hm_equals *e)
+{
+    const uint64_t mask = e->mask * 2 + 1;
+    hm_equal_entry *table = make_table(mask + 1);
+    if (!table)
+        return false;
+    for (uint64_t i = 0; i <= e->mask; i++) {
+        if (e->table[i].node == HM_NONE)
+            continue;
+        uint64_t at = e->table[i].hash & mask;
+        while (table[at].node != HM_NONE)
+            at = (at + 1) & mask;
+        table[at] = e->table[i];
+    }
+    hm_free(e->table);
+    e->table = table;
+    e->mask = mask;
+    return true;
+}
+
+/* The node in the table that equals i, which is i itself where there was none. */
+static hm_status look_up(hm_equals *e, int32_t i, int32_t *found)
+{
+    const uint32_t hash = hash_node(e->p, i);
+    if (e->count * 2 > (int64_t)e->mask && !grow(e))
+        return hm_plan_no_memory(e->p);
+    uint64_t at = hash & e->mask;
+    while (e->table[at].node != HM_NONE &&
+           !(e->table[at].hash == hash && equal_nodes(e->p, i, e->table[at].node)))
+        at = (at + 1) & e->mask;
+    if (e->table[at].node == HM_NONE) {
+        e->table[at] = (hm_equal_entry){hash, i};
+        e->count++;
+    }
+    *found = e->table[at].node;
+    return HMATH_OK;
+}
+
+/* ------------------------------------------------- sole readers */
+
+/* A waiting node that equals i; or i, where it may wait itself; or HM_NONE, where the table has to say. */
+static int32_t among_sole_readers(hm_equals *e, int32_t i)
+{
+    const hm_planner *p = e->p;
+    const int32_t count = p->order.nodes[i]->count;
+    for (int32_t k = 0; k < count; k++) {
+        const int32_t waiting = e->sole[hm_plan_input(p, i, k)];
+        if (waiting != HM_NONE && equal_nodes(p, i, waiting))
+            return waiting;
+    }
+    for (int32_t k = 0; k < count; k++) {
+        const int32_t input = hm_plan_input(p, i, k);
+        if (e->readers[input] == 1) {
+            e->sole[input] = i;
+            return i;
+        }
+    }
+    return HM_NONE;
+}
+
+hm_status hm_equals_find(hm_equals *e, int32_t i)
+{
+    hm_planner *p = e->p;
+    p->canonical[i] = i;
+    if (p->order.nodes[i]->op->flags & HM_OP_UNIQUE)
+        return HMATH_OK;
+    int32_t found = among_sole_readers(e, i);
+    hm_status st = found == HM_NONE ? look_up(e, i, &found) : HMATH_OK;
+    if (st != HMATH_OK)
+        return st;
+    p->canonical[i] = found;
+    if (found != i)
+        e->readers[found] += e->readers[i];
+    return HMATH_OK;
+}
+
+/* ------------------------------------------------- all of it */
+
+hm_status hm_equals_open(hm_planner *p, hm_equals *out)
+{
+    *out = (hm_equals){.p = p, .mask = FIRST_CAPACITY - 1};
+    out->readers = hm_alloc_zeroed((size_t)p->n * sizeof *out->readers);
+    out->sole = hm_alloc((size_t)p->n * sizeof *out->sole);
+    out->table = make_table(FIRST_CAPACITY);
+    if (!out->readers || !out->sole || !out->table) {
+        hm_equals_close(out);
+        return hm_plan_no_memory(p);
+    }
+    memset(out->sole, 0xff, (size_t)p->n * sizeof *out->sole);
+    for (int64_t k = 0; k < p->order.first_input[p->n]; k++)
+        out->readers[p->order.inputs[k]]++;
+    return HMATH_OK;
+}
+
+void hm_equals_close(hm_equals *equals)
+{
+    hm_free(equals->readers);
+    hm_free(equals->sole);
+    hm_free(equals->table);
+}
