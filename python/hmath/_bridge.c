@@ -164,212 +164,6 @@ double bridge_call_double(hmath_context *ctx, bridge_function function,
     return number;
 }
 
-double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value,
-                          double x)
-{
-    hmath_value *argument = NULL, *result = NULL;
-    double number = NAN;
-    if (hmath_double_create(ctx, x, &argument) == HMATH_OK &&
-        ((function2)function)(ctx, value, argument, &result) == HMATH_OK &&
-        hmath_double_get(result, &number) != HMATH_OK)
-        number = NAN;
-    hmath_release(argument);
-    hmath_release(result);
-    return number;
-}
-
-int bridge_call_map(hmath_context *ctx, bridge_function function, const double *values,
-                    size_t count, double *out)
-{
-    hmath_value *list = NULL, *result = NULL;
-    const double *found;
-    size_t length;
-    const int failed = hmath_list_from_doubles(ctx, values, count, &list) != HMATH_OK ||
-                       ((function1)function)(ctx, list, &result) != HMATH_OK ||
-                       hmath_list_doubles(result, &found, &length) != HMATH_OK || length != count;
-    if (!failed && count > 0)
-        memcpy(out, found, count * sizeof *out);
-    hmath_release(list);
-    hmath_release(result);
-    return failed;
-}
-
-double bridge_call_lists(hmath_context *ctx, bridge_function function, const hmath_value *first,
-                         const hmath_value *second, const double *left, size_t left_count,
-                         const double *right, size_t right_count)
-{
-    hmath_value *a = NULL, *b = NULL, *result = NULL;
-    double number = NAN;
-    if (hmath_list_from_doubles(ctx, left, left_count, &a) == HMATH_OK &&
-        hmath_list_from_doubles(ctx, right, right_count, &b) == HMATH_OK &&
-        ((function4)function)(ctx, first, second, a, b, &result) == HMATH_OK &&
-        hmath_double_get(result, &number) != HMATH_OK)
-        number = NAN;
-    hmath_release(a);
-    hmath_release(b);
-    hmath_release(result);
-    return number;
-}
-
-hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape,
-                           const double *values, int64_t count)
-{
-    int64_t size = 1;
-    for (int32_t i = 0; i < rank; i++)
-        if (shape[i] < 0 || __builtin_mul_overflow(size, shape[i], &size))
-            return NULL;
-    hmath_value *made = NULL;
-    const hmath_status st = !values         ? hmath_tensor_zeros(ctx, rank, shape, &made)
-                            : size == count ? hmath_tensor_create(ctx, rank, shape, values, &made)
-                                            : HMATH_BAD_ARGUMENT;
-    return st == HMATH_OK ? made : NULL;
-}
-
-typedef hmath_status unary_function(hmath_context *, const hmath_value *, hmath_value **);
-typedef hmath_status binary_function(hmath_context *, const hmath_value *, const hmath_value *,
-                                     hmath_value **);
-
-hmath_value *bridge_unary(hmath_context *ctx, bridge_function function, const hmath_value *input)
-{
-    hmath_value *result = NULL;
-    return ((unary_function *)function)(ctx, input, &result) == HMATH_OK ? result : NULL;
-}
-
-hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const hmath_value *left,
-                           const hmath_value *right, double number)
-{
-    hmath_value *scalar = NULL, *result = NULL;
-    if ((!left || !right) && hmath_tensor_create(ctx, 0, NULL, &number, &scalar) != HMATH_OK)
-        return NULL;
-    if (((binary_function *)function)(ctx, left ? left : scalar, right ? right : scalar, &result) !=
-        HMATH_OK)
-        result = NULL;
-    hmath_release(scalar);
-    return result;
-}
-
-typedef hmath_status reduction_function(hmath_context *, const hmath_value *, int32_t,
-                                        const int64_t *, int, hmath_value **);
-
-hmath_value *bridge_reduction(hmath_context *ctx, bridge_function function,
-                              const hmath_value *input, int32_t axes, int64_t axis)
-{
-    hmath_value *result = NULL;
-    if (axes && axis < 0)
-        axis += hmath_tensor_rank(input);
-    const int32_t count = axes ? 1 : HMATH_ALL_AXES;
-    return ((reduction_function *)function)(ctx, input, count, &axis, 0, &result) == HMATH_OK
-               ? result
-               : NULL;
-}
-
-/* What the extents beside a -1 leave of a size; -1 where that is no whole number. */
-static int64_t left_over(size_t rank, const int64_t *shape, int64_t size)
-{
-    int64_t left = size;
-    for (size_t i = 0; i < rank; i++) {
-        if (shape[i] == -1)
-            continue;
-        if (shape[i] <= 0 || left % shape[i] != 0)
-            return -1;
-        left /= shape[i];
-    }
-    return left;
-}
-
-hmath_value *bridge_reshape(hmath_context *ctx, const hmath_value *input, size_t rank,
-                            const int64_t *shape)
-{
-    int64_t extents[HMATH_TENSOR_MAX_RANK], unknown = 0;
-    hmath_value *result = NULL;
-    if (rank > HMATH_TENSOR_MAX_RANK)
-        return NULL;
-    for (size_t i = 0; i < rank; i++)
-        unknown += shape[i] == -1;
-    for (size_t i = 0; i < rank; i++)
-        extents[i] = shape[i] != -1 ? shape[i]
-                     : unknown == 1 ? left_over(rank, shape, hmath_tensor_size(input))
-                                    : -1;
-    return hmath_tensor_reshape(ctx, input, (int32_t)rank, extents, &result) == HMATH_OK ? result
-                                                                                         : NULL;
-}
-
-double bridge_element(hmath_context *ctx, const hmath_value *input, size_t count,
-                      const int64_t *index)
-{
-    const int64_t *shape = hmath_tensor_shape(input);
-    int64_t position[HMATH_TENSOR_MAX_RANK];
-    double element;
-    if (!shape || hmath_tensor_rank(input) != (int32_t)count)
-        return NAN;
-    for (size_t i = 0; i < count; i++)
-        position[i] = index[i] < 0 ? index[i] + shape[i] : index[i];
-    return hmath_tensor_element(ctx, input, position, &element) == HMATH_OK ? element : NAN;
-}
-
-hmath_value *bridge_rows(hmath_context *ctx, const hmath_value *input, int64_t start, int64_t stop,
-                         int64_t step)
-{
-    const int64_t *shape = hmath_tensor_shape(input);
-    int64_t starts[HMATH_TENSOR_MAX_RANK] = {start}, stops[HMATH_TENSOR_MAX_RANK] = {stop};
-    int64_t steps[HMATH_TENSOR_MAX_RANK] = {step};
-    hmath_value *result = NULL;
-    if (!shape || hmath_tensor_rank(input) == 0)
-        return NULL;
-    for (int32_t i = 1; i < hmath_tensor_rank(input); i++) {
-        stops[i] = shape[i];
-        steps[i] = 1;
-    }
-    return hmath_tensor_slice(ctx, input, starts, stops, steps, &result) == HMATH_OK ? result
-                                                                                     : NULL;
-}
-
-hmath_value *bridge_row(hmath_context *ctx, const hmath_value *input, int64_t row)
-{
-    const int64_t *shape = hmath_tensor_shape(input);
-    hmath_value *rows = NULL, *result = NULL;
-    if (!shape || hmath_tensor_rank(input) == 0)
-        return NULL;
-    if (row < 0)
-        row += shape[0];
-    if ((rows = bridge_rows(ctx, input, row, row + 1, 1)) == NULL ||
-        hmath_tensor_reshape(ctx, rows, hmath_tensor_rank(input) - 1, shape + 1, &result) !=
-            HMATH_OK)
-        result = NULL;
-    hmath_release(rows);
-    return result;
-}
-
-hmath_value *bridge_values(hmath_context *ctx, bridge_function function, hmath_value *const *values,
-                           size_t count)
-{
-    hmath_value *result = NULL;
-    return apply(ctx, function, values, count, &result) == HMATH_OK ? result : NULL;
-}
-
-hmath_value *bridge_norm(hmath_context *ctx, bridge_function function, int64_t axes, double epsilon,
-                         hmath_value *input)
-{
-    hmath_value *values[3] = {NULL, NULL, input}, *result = NULL;
-    if (hmath_int_create(ctx, axes, &values[0]) == HMATH_OK &&
-        hmath_double_create(ctx, epsilon, &values[1]) == HMATH_OK)
-        result = bridge_values(ctx, function, values, 3);
-    hmath_release(values[0]);
-    hmath_release(values[1]);
-    return result;
-}
-
-hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
-                          const double *bias, size_t count)
-{
-    hmath_value *list = NULL, *result = NULL;
-    if (hmath_list_from_doubles(ctx, bias, count, &list) == HMATH_OK &&
-        hmath_neural_layers_dense(ctx, input, weights, list, &result) != HMATH_OK)
-        result = NULL;
-    hmath_release(list);
-    return result;
-}
-
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, bridge_result *result)
 {
     hmath_value *value = NULL;
@@ -414,7 +208,7 @@ static void describe_list(hmath_value *list, bridge_result *result)
 void bridge_describe(hmath_value *value, bridge_result *result)
 {
     memset(result, 0, sizeof *result);
-    result->value = value;
+    result->value = (uintptr_t)value;
     result->kind = hmath_kind(value);
     int truth = 0;
     size_t bytes = 0;
@@ -437,11 +231,12 @@ void bridge_describe(hmath_value *value, bridge_result *result)
     (void)st; /* a reader of the value's own kind succeeds */
 }
 
-hmath_status bridge_item(hmath_context *ctx, const hmath_value *value, int64_t i,
+hmath_status bridge_item(hmath_context *ctx, const bridge_result *from, int64_t i,
                          bridge_result *result)
 {
+    const hmath_value *value = (const hmath_value *)from->value;
     hmath_value *item = NULL;
-    const hmath_status st = hmath_kind(value) == HMATH_KIND_TUPLE
+    const hmath_status st = from->kind == HMATH_KIND_TUPLE
                                 ? hmath_tuple_item(ctx, value, (size_t)i, &item)
                                 : hmath_list_item(ctx, value, (size_t)i, &item);
     bridge_describe(item, result);

@@ -40,8 +40,8 @@ typedef struct bridge_argument {
 
 /* A result, and what a look into it would show. */
 typedef struct bridge_result {
-    hmath_value *value; /* ours; a MathError where the call was refused; NULL where there is none */
-    int32_t kind;       /* HMATH_KIND_... of value */
+    uintptr_t value; /* ours, its address; a MathError where the call was refused; 0: none */
+    int32_t kind;    /* HMATH_KIND_... of value */
     int32_t element; /* BRIDGE_DOUBLES, BRIDGE_INTS ..., or BRIDGE_VALUES: how data is to be read */
     double number;   /* a Double */
     const double *doubles; /* data, where it is of doubles */
@@ -67,65 +67,6 @@ hmath_status bridge_call(hmath_context *ctx, bridge_function function,
 double bridge_call_double(hmath_context *ctx, bridge_function function,
                           const bridge_argument *arguments, size_t count);
 
-/* The same for a wrapper of a value and a Double that returns a Double: the shortest way for
- * scalars. */
-double bridge_call_scalar(hmath_context *ctx, bridge_function function, const hmath_value *value,
-                          double x);
-
-/*
- * A wrapper of one tensor, or of two of which one may be a number: its tensor is NULL, and it becomes
- * one of rank 0. The result, or NULL where anything is wrong: then the longer way finds out what.
- */
-hmath_value *bridge_unary(hmath_context *ctx, bridge_function function, const hmath_value *input);
-hmath_value *bridge_binary(hmath_context *ctx, bridge_function function, const hmath_value *left,
-                           const hmath_value *right, double number);
-
-/* A reduction over one axis, which may count from the end, or (axes 0) over all; the axes go. */
-hmath_value *bridge_reduction(hmath_context *ctx, bridge_function function,
-                              const hmath_value *input, int32_t axes, int64_t axis);
-
-/* Under another shape, in which one extent may be -1: what is left over. */
-hmath_value *bridge_reshape(hmath_context *ctx, const hmath_value *input, size_t rank,
-                            const int64_t *shape);
-
-/* An element of a tensor of rank `count`; positions may count from the end. NaN: the longer way. */
-double bridge_element(hmath_context *ctx, const hmath_value *input, size_t count,
-                      const int64_t *index);
-
-/* Row `row`, without its axis; and the rows start, start + step, ... NULL as above. */
-hmath_value *bridge_row(hmath_context *ctx, const hmath_value *input, int64_t row);
-hmath_value *bridge_rows(hmath_context *ctx, const hmath_value *input, int64_t start, int64_t stop,
-                         int64_t step);
-
-/* Any wrapper of handles alone, and a norm of (axes, epsilon, input); NULL as for bridge_tensor. */
-hmath_value *bridge_values(hmath_context *ctx, bridge_function function, hmath_value *const *values,
-                           size_t count);
-hmath_value *bridge_norm(hmath_context *ctx, bridge_function function, int64_t axes, double epsilon,
-                         hmath_value *input);
-
-/* layers.dense of two tensors and a bias of `count` numbers; NULL as for bridge_tensor. */
-hmath_value *bridge_dense(hmath_context *ctx, const hmath_value *input, const hmath_value *weights,
-                          const double *bias, size_t count);
-
-/*
- * A Tensor Double of `count` values (of zeros where values is NULL), or NULL where the shape does
- * not ask for as many or anything else is wrong: then the longer way finds out what.
- */
-hmath_value *bridge_tensor(hmath_context *ctx, int32_t rank, const int64_t *shape,
-                           const double *values, int64_t count);
-
-/* The same for a wrapper of two values and two lists of numbers: a loss. */
-double bridge_call_lists(hmath_context *ctx, bridge_function function, const hmath_value *first,
-                         const hmath_value *second, const double *left, size_t left_count,
-                         const double *right, size_t right_count);
-
-/*
- * A wrapper that turns a list of doubles into one as long: `count` results go to `out`. Not 0 where the
- * call failed, and out is as it was.
- */
-int bridge_call_map(hmath_context *ctx, bridge_function function, const double *values,
-                    size_t count, double *out);
-
 /* Make the Value that an argument describes, to be kept. Data that is lent is copied. */
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument,
                          bridge_result *result);
@@ -133,18 +74,9 @@ hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument,
 /* Describe a value without taking it over. */
 void bridge_describe(hmath_value *value, bridge_result *result);
 
-/* Element i of a List or Tuple, as a result of its own. */
-hmath_status bridge_item(hmath_context *ctx, const hmath_value *value, int64_t i,
+/* Element i of a result that is a List or Tuple, as a result of its own. */
+hmath_status bridge_item(hmath_context *ctx, const bridge_result *from, int64_t i,
                          bridge_result *result);
-
-/*
- * DLPack capsules; see _capsule.c. Append a capsule that owns `managed` to a list: 0, or not 0
- * where there is no memory. The structure in a capsule, or NULL where it is none of that version or
- * was taken. Mark it as taken.
- */
-int bridge_capsule_append(uintptr_t list, void *managed, int versioned);
-void *bridge_capsule_pointer(uintptr_t capsule, int versioned);
-void bridge_capsule_taken(uintptr_t capsule, int versioned);
 
 /* A custom node is gone, and its functions with it; see _callback.c. */
 void bridge_custom_gone(void *user);

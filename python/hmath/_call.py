@@ -16,40 +16,46 @@ A public function is a typed signature, a docstring and one call::
    that nothing can leak. What Python must refuse it refuses there (TypeMismatch, Overflow, closed owners);
    everything else, shapes and ragged lists included, is the library's to check, in its documented order.
 2. ``call`` names the C function. Values are made, the function is called and the Values are given back in
-   one foreign call. ``call_double`` is the short way for wrappers that return a Double.
+   one foreign call. ``call_double`` is for wrappers that return a Double.
 3. A reader from ``_result`` makes the Python object: ``like(result, data)`` a list, a NumPy array or a
    Tensor as `data` was; ``plain(result, type)`` numbers, bools, lists and tuples of them; ``owner(cls,
    result)`` an owned handle; ``items(result)`` the parts of a tuple, each a result; ``record_result``.
 
 Functions that take natural C types (tensors, random numbers, graphs) are called by ``invoke``.
 
+Where small calls are to be cheap, the function tries the ``short`` way first, which makes no Python object
+but the result, and goes on as above where that returns None.
+
 Contexts
 --------
 
 Each thread has one context, made at its first call and freed with the thread. The GIL is released while
-the library works. An exception raised inside a callback is kept by ``callback_failed`` and raised again
-by the call that the callback belonged to.
+the library works, but for short ways of little work. An exception raised inside a callback is kept by
+``callback_failed`` and raised again by the call that the callback belonged to.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
+from . import _native
 from ._failure import from_status
 from ._hmath import ffi, lib
+from ._owner import view_of
 
 __all__ = [
+    "Shorts",
     "call",
     "call_double",
-    "call_lists",
-    "call_map",
-    "call_scalar",
     "callback_failed",
     "check",
     "context",
     "invoke",
     "make",
+    "reduction",
+    "short",
 ]
 
 # A cdata object: its type is generated and has no stub.
@@ -97,11 +103,15 @@ def context() -> CData:
 
 
 def _make_context() -> CData:
-    out = _new("hmath_context **")
-    status = lib.hmath_context_create(_options(_default_threads), out)
-    if status:
-        raise from_status(status, ffi.NULL)
-    _thread.context = _gc(out[0], lib.hmath_context_destroy)
+    address = _native.context()
+    if not address:
+        out = _new("hmath_context **")
+        status = lib.hmath_context_create(_options(_default_threads), out)
+        if status:
+            raise from_status(status, ffi.NULL)
+        address = int(ffi.cast("uintptr_t", out[0]))
+        _native.use_context(address)
+    _thread.context = ffi.cast("hmath_context *", address)
     return _thread.context
 
 
@@ -160,11 +170,6 @@ class _Functions(dict[str, CData]):
 _functions = _Functions()
 
 
-def entry(name: str) -> CData:
-    """A C function as a pointer that the bridge can call."""
-    return _functions[name]
-
-
 def call(name: str, *arguments: Argument) -> CData:
     """Call a wrapper; returns a ``bridge_result *`` whose value is the caller's to take.
 
@@ -188,41 +193,8 @@ def call_double(name: str, *arguments: Argument) -> float:
         return number
     # No checked operation returns a NaN: it failed, and does so again to say how.
     result = call(name, *arguments)
-    number = result.number
-    lib.hmath_release(result.value)
-    return number
-
-
-def call_scalar(name: str, value: Any, x: float) -> float:
-    """Call a wrapper of a value and a Double that returns a Double: the shortest way there is."""
-    number: float = lib.bridge_call_scalar(_thread.context or _make_context(), _functions[name], value, x)
-    if number == number:
-        return number
-    return call_double(name, (lib.BRIDGE_VALUE, 0.0, value), (lib.BRIDGE_DOUBLE, x))
-
-
-def call_map(name: str, values: Any, out: Any) -> bool:
-    """A wrapper from a short list of doubles to one as long, written to `out`. False: it failed."""
-    ctx = _thread.context or _make_context()
-    return not lib.bridge_call_map(ctx, _functions[name], values, len(values), out)
-
-
-def call_lists(name: str, first: CData, second: CData, left: Any, right: Any) -> float | None:
-    """A wrapper of two values and two short lists that returns a Double; None: the longer way says why.
-
-    `left` and `right` are what ``_convert.short_doubles`` gives.
-    """
-    number: float = lib.bridge_call_lists(
-        _thread.context or _make_context(),
-        _functions[name],
-        first,
-        second,
-        left,
-        len(left),
-        right,
-        len(right),
-    )
-    return number if number == number else None
+    _native.own(_native.Handle, result.value)._drop()
+    return float(result.number)
 
 
 def make(argument: Argument) -> CData:
@@ -231,7 +203,7 @@ def make(argument: Argument) -> CData:
     status = lib.bridge_make(context(), (argument,), result)
     if status:
         raise _failure(status, result)
-    return _gc(result.value, _release)
+    return view_of(result.value)
 
 
 def invoke(function: Any, *arguments: Any) -> CData:
@@ -252,14 +224,43 @@ def _failure(status: int, result: CData) -> BaseException:
     pending = _pending(status)
     if pending is not None:
         return pending
-    if result.value == ffi.NULL:
+    if not result.value:
         return from_status(status, lib.hmath_last_error(context()))
-    error = _new("hmath_error **")
-    try:
-        lib.hmath_math_error_get(result.value, error)
-        return from_status(status, error[0])
-    finally:
-        lib.hmath_release(result.value)
+    math_error, error = view_of(result.value), _new("hmath_error **")
+    lib.hmath_math_error_get(math_error, error)
+    return from_status(status, error[0])
+
+
+# ---------------------------------------------------------------- short ways
+
+
+def _address(name: str) -> int:
+    return int(ffi.cast("uintptr_t", ffi.addressof(lib, name)))
+
+
+def short(name: str, form: str) -> Callable[..., Any]:
+    """The short way into a function of Values, for the arguments that `form` says are usual.
+
+    It takes the public function's arguments and returns its result, or None where anything is not usual,
+    failures included: then ``call`` finds out what. The forms are listed in ``native/short.c``.
+    """
+    return _native.short(_address(name), form)
+
+
+class Shorts(dict[str, Callable[..., Any]]):
+    """The short ways of one form by the names of the functions, made when they are asked for."""
+
+    def __init__(self, form: str) -> None:
+        self._form = form
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        self[name] = way = short(name, self._form)
+        return way
+
+
+def reduction(name: str) -> Callable[..., Any]:
+    """The short way into a reduction of a tensor: over one axis, or with None over all."""
+    return _native.reduction(_address(name))
 
 
 # ---------------------------------------------------------------- callbacks

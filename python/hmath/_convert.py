@@ -17,9 +17,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from . import _native
 from ._call import Argument, make
 from ._failure import closed, dimension_mismatch, overflow, type_mismatch
 from ._hmath import ffi, lib
+from ._native import Handle
 
 NONE: Argument = (lib.BRIDGE_NONE,)
 
@@ -55,7 +57,6 @@ _KINDS = {
 _TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
-_SHORT = 256
 _TEXT = (str, bytes, bytearray)
 # Kinds of elements that need no look of their own. A bool is an int to Python, but its type is not int.
 _NUMBERS, _FLOATS, _INTEGERS, _BOOLEANS = {float, int}, {float}, {int}, {bool}
@@ -77,25 +78,25 @@ def value(x: Any, argument: str, expected: str) -> Argument:
     Kinds are checked here, too, though the library checks them: of two wrong arguments the first is
     reported, and the library would see none where Python finds the second.
     """
-    try:
-        handle = x._handle
-    except AttributeError:
-        raise type_mismatch(argument, expected, x) from None
+    if not isinstance(x, Handle):
+        raise type_mismatch(argument, expected, x)
+    handle = x._handle
     if handle is None:
         raise closed(argument)
     kind = _KINDS.get(expected)
-    if kind is not None and x.KIND != kind:
+    if kind is not None and type(x).KIND != kind:  # type: ignore[attr-defined]
         raise type_mismatch(argument, expected, x)
     return (_VALUE, 0.0, handle)
 
 
 def _tensor_value(x: Any, argument: str, expected: str) -> Argument:
     """A handle where a tensor may stand for what is expected."""
-    if x._handle is None:
+    handle = x._handle
+    if handle is None:
         raise closed(argument)
     if x.KIND != _TENSOR_DOUBLE:
         raise type_mismatch(argument, expected, x)
-    return (_VALUE, 0.0, x._handle)
+    return (_VALUE, 0.0, handle)
 
 
 def maybe(converter: Callable[..., Argument], x: Any, *details: Any) -> Argument:
@@ -187,7 +188,7 @@ def integers(x: Any, argument: str) -> Argument:
     """An [Int]: a sequence of integers or an array of them, of any width."""
     cls = type(x)
     if cls is not list and cls is not tuple:
-        if hasattr(x, "_handle"):
+        if isinstance(x, Handle):
             raise type_mismatch(argument, "List of Int", x)
         numpy_array = _numpy_array(x)
         if numpy_array is not None:
@@ -200,7 +201,7 @@ def integers(x: Any, argument: str) -> Argument:
 
 def booleans(x: Any, argument: str) -> Argument:
     """A [Bool]: a sequence of bools or a NumPy array of them."""
-    if hasattr(x, "_handle"):
+    if isinstance(x, Handle):
         raise type_mismatch(argument, "List of Bool", x)
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
@@ -214,7 +215,7 @@ def booleans(x: Any, argument: str) -> Argument:
 
 def labels(x: Any, argument: str) -> Argument:
     """Binary labels: a [Bool], or an [Int] or [Double] whose elements are exactly 0 or 1."""
-    if hasattr(x, "_handle"):
+    if isinstance(x, Handle):
         return _tensor_value(x, argument, "List of Bool")
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
@@ -247,7 +248,7 @@ def boolean_rows(x: Any, argument: str) -> Argument:
             raise type_mismatch(argument, "List of lists of Bool", x)
         data = _contiguous(numpy_array)
         return (_BOOL_ROWS, 0.0, _from_buffer(_BOOL_ARRAY, data), *data.shape)
-    if hasattr(x, "_handle"):
+    if isinstance(x, Handle):
         raise type_mismatch(argument, "List of lists of Bool", x)
     return _rows(x, argument, "List of lists of Bool", booleans, _bool_array, _BOOL_ROWS)
 
@@ -257,7 +258,7 @@ def integer_rows(x: Any, argument: str) -> Argument:
     numpy_array = _numpy_array(x)
     if numpy_array is not None and numpy_array.dtype.kind in "iu" and numpy_array.ndim == 2:
         x = numpy_array.tolist()
-    elif numpy_array is not None or hasattr(x, "_handle"):
+    elif numpy_array is not None or isinstance(x, Handle):
         raise type_mismatch(argument, "List of lists of Int", x)
     return _rows(x, argument, "List of lists of Int", integers, _int_array, _INT_ROWS)
 
@@ -290,7 +291,7 @@ def _as_list(argument: Argument) -> Argument:
 
 def node(x: Any, argument: str) -> Argument:
     """A node of a graph, or a number, Tensor or array of float64 that becomes a constant of it."""
-    if hasattr(x, "_handle"):
+    if isinstance(x, Handle):
         return value(x, argument, "ADExpr or ADTensor")
     if getattr(x, "ndim", False):
         return tensor(x, argument)
@@ -299,10 +300,10 @@ def node(x: Any, argument: str) -> Argument:
 
 def nodes(x: Any, argument: str) -> Argument:
     """A [ADExpr]: a sequence of scalar nodes and numbers, an ADTensor, or what becomes a constant one."""
-    if hasattr(x, "_handle") or getattr(x, "ndim", False):
+    if isinstance(x, Handle) or getattr(x, "ndim", False):
         return node(x, argument)
     items = sequence(x, argument, "List of ADExpr")
-    handles = [item._handle if hasattr(item, "_handle") else make(double(item, argument)) for item in items]
+    handles = [item._handle if isinstance(item, Handle) else make(double(item, argument)) for item in items]
     if None in handles:
         raise closed(argument)
     return _handles(handles)
@@ -310,7 +311,7 @@ def nodes(x: Any, argument: str) -> Argument:
 
 def node_rows(x: Any, argument: str) -> Argument:
     """A [[ADExpr]]: a sequence of them, or an ADTensor of rank 2."""
-    if hasattr(x, "_handle") or getattr(x, "ndim", False):
+    if isinstance(x, Handle) or getattr(x, "ndim", False):
         return node(x, argument)
     return _handles([make(nodes(row, argument)) for row in sequence(x, argument, "List of lists of ADExpr")])
 
@@ -331,7 +332,7 @@ def tensor(x: Any, argument: str) -> Argument:
     numpy_array = _numpy_array(x)
     if numpy_array is not None and numpy_array.dtype.char == "d":
         return _lend_numpy(numpy_array, argument)
-    if numpy_array is not None or not hasattr(x, "_handle"):
+    if numpy_array is not None or not isinstance(x, Handle):
         raise type_mismatch(argument, "Tensor Double", x)
     return _tensor_value(x, argument, "Tensor Double")
 
@@ -340,7 +341,7 @@ def int_list(x: Any, argument: str) -> list[int]:
     """An [Int] that goes to a function as ``const int64_t *``: cffi takes the list as it is."""
     if type(x) is not list and type(x) is not tuple:
         numpy_array = _numpy_array(x)
-        if hasattr(x, "_handle") or (numpy_array is not None and numpy_array.ndim != 1):
+        if isinstance(x, Handle) or (numpy_array is not None and numpy_array.ndim != 1):
             raise type_mismatch(argument, "List of Int", x)
         x = numpy_array.tolist() if numpy_array is not None else sequence(x, argument, "List of Int")
     return [
@@ -352,7 +353,7 @@ def double_data(x: Any, argument: str) -> Any:
     """Doubles that go to a function as ``const double *``, with a length; order is row-major."""
     if type(x) is list or type(x) is tuple:
         return _double_array(x, argument)
-    if hasattr(x, "_handle"):
+    if isinstance(x, Handle):
         raise type_mismatch(argument, "List of Double", x)
     lent = _lend(x, argument, "List of Double")
     return lent[2] if lent is not None else _double_array(sequence(x, argument, "List of Double"), argument)
@@ -381,28 +382,6 @@ def numpy_floats(x: Any, argument: str) -> Any:
     return _contiguous(numpy_array)
 
 
-def short_doubles(x: Any) -> Any:
-    """Up to 256 doubles as a function takes them as ``const double *``, or None: the longer way takes all.
-
-    Below that, copying them costs less than describing them.
-    """
-    if type(x) is _ndarray:
-        if x.dtype is _float64 and x.ndim == 1 and x.flags.c_contiguous and x.size <= _SHORT:
-            return _from_buffer(_DOUBLE_ARRAY, x)
-        return None
-    return x if plain_numbers(x) and len(x) <= _SHORT else None
-
-
-def plain_integers(x: Any) -> bool:
-    """A list of plain ints: cffi takes it as it is, or raises OverflowError."""
-    return type(x) is list and set(map(type, x)) <= _INTEGERS
-
-
-def plain_numbers(x: Any) -> bool:
-    """A list of plain floats: cffi takes it as it is."""
-    return type(x) is list and set(map(type, x)) <= _FLOATS
-
-
 def _fits(x: int) -> bool:
     return _INT_MIN <= x <= _INT_MAX
 
@@ -417,7 +396,7 @@ def _lend(x: Any, argument: str, expected: str) -> Argument | None:
         if numpy_array.dtype.char != "d":
             raise type_mismatch(argument, expected, x)
         return _lend_numpy(numpy_array, argument)
-    if hasattr(x, "_handle"):
+    if isinstance(x, Handle):
         return _tensor_value(x, argument, expected)
     if isinstance(x, (array, memoryview)):
         view = memoryview(x)
@@ -455,7 +434,9 @@ def _numpy_array(x: Any) -> Any:
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return None
-    _ndarray, _float64 = numpy.ndarray, numpy.dtype("float64")
+    if _ndarray is None:
+        _ndarray, _float64 = numpy.ndarray, numpy.dtype("float64")
+        _native.know_array(_ndarray)
     return x if isinstance(x, numpy.ndarray) and not hasattr(x, "mask") else None
 
 

@@ -5,15 +5,34 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
+from . import _native
 from ._failure import closed
 from ._hmath import ffi, lib
+from ._native import Handle, adopt, own
+
+__all__ = ["Handle", "Owner", "adopt", "own", "view_of", "wrap"]
 
 Self = TypeVar("Self", bound="Owner")
 _gc = ffi.gc
+_cast = ffi.cast
 _release = lib.hmath_release
+_VALUE = ffi.typeof("hmath_value *")
+_ADDRESS = ffi.typeof("uintptr_t")
 
 
-class Owner:
+def view_of(address: int) -> Any:
+    """cffi's object for a reference that is ours: it gives it back when it goes."""
+    return _gc(_cast(_VALUE, address), _release)
+
+
+def _address_of(view: Any) -> int:
+    return int(_cast(_ADDRESS, view))
+
+
+_native.views(view_of, _address_of)
+
+
+class Owner(Handle):
     """Base of everything that owns a handle of the library.
 
     The handle is given back by ``close()``, at the end of a ``with`` block, or when the object goes.
@@ -21,24 +40,20 @@ class Owner:
     Using an owner after it was closed is a ``ValueError``.
     """
 
-    __slots__ = ("__weakref__", "_handle")
+    __slots__ = ()
 
     KIND: ClassVar[int]
     """``HMATH_KIND_...`` of the values that this class owns."""
 
-    _handle: Any
-
     def __init__(self, *_: object, **__: object) -> None:
         raise TypeError(f"{type(self).__name__} objects are made by functions, not by their class")
 
-    def close(self) -> None:
-        """Give the handle back. Closing twice is fine."""
-        # Only the reference is dropped: another thread may be inside a call with the same handle.
-        self._handle = None
+    # Only the reference is dropped: another thread may be inside a call with the same value.
+    close = Handle._drop
 
     @property
     def closed(self) -> bool:
-        return self._handle is None
+        return self._dropped
 
     def __enter__(self: Self) -> Self:
         self._open()
@@ -54,14 +69,17 @@ class Owner:
 
     def __copy__(self: Self) -> Self:
         """Another owner of the same value, closed on its own."""
-        return wrap(type(self), lib.hmath_retain(self._open()))
+        return adopt(type(self), self._open())
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self.__copy__()
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{type(self).__name__} objects cannot be pickled")
+
     def __repr__(self) -> str:
         name = type(self).__name__
-        return f"<closed {name}>" if self._handle is None else self._describe()
+        return f"<closed {name}>" if self._dropped else self._describe()
 
     def _describe(self) -> str:
         """The repr of an open owner."""
@@ -76,14 +94,5 @@ class Owner:
 
 
 def wrap(cls: type[Self], value: Any) -> Self:
-    """An owner of the class for a reference that is ours."""
-    owner: Self = cls.__new__(cls)
-    owner._handle = _gc(value, _release)
-    return owner
-
-
-def adopt(cls: type[Self], handle: Any) -> Self:
-    """An owner of the class for a handle that is already owned (by ``ffi.gc``)."""
-    owner: Self = cls.__new__(cls)
-    owner._handle = handle
-    return owner
+    """An owner of the class for a reference that is ours, as a function of the library wrote it."""
+    return own(cls, _address_of(value))

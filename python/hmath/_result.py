@@ -6,20 +6,18 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast, overload
 
-from ._call import CData, call, call_map, check, context, entry
-from ._convert import doubles, short_doubles
+from . import _native
+from ._call import CData, Shorts, call, check, context
+from ._convert import doubles
 from ._hmath import ffi, lib
-from ._owner import Owner, adopt, wrap
+from ._owner import Handle, Owner, own, view_of
 from ._typing import ArrayT
 
 Owned = TypeVar("Owned", bound=Owner)
 T = TypeVar("T")
 
 _gc = ffi.gc
-_TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
-_release = lib.hmath_release
 _unpack = ffi.unpack
-_DOUBLE_ARRAY = ffi.typeof("double[]")
 _TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
 _LIST = lib.HMATH_KIND_LIST
 _DOUBLES = lib.BRIDGE_DOUBLES
@@ -36,6 +34,7 @@ def owns(kind: int) -> Callable[[type[Owned]], type[Owned]]:
     def register(cls: type[Owned]) -> type[Owned]:
         cls.KIND = kind
         _OWNERS[kind] = cls
+        _native.owns(kind, cls)
         return cls
 
     return register
@@ -43,27 +42,12 @@ def owns(kind: int) -> Callable[[type[Owned]], type[Owned]]:
 
 def owner(cls: type[Owned], result: CData) -> Owned:
     """An owned handle of a class that is known beforehand."""
-    return wrap(cls, result.value)
+    return own(cls, result.value)
 
 
 def handle(result: CData) -> CData:
     """The value itself, owned."""
-    return _gc(result.value, _release)
-
-
-def short_call(name: str, *objects: Any) -> Any:
-    """The owner of a Tensor that a wrapper of handles alone returns, in one short foreign call.
-
-    None where an object is closed or the call is refused: then the longer way finds out why.
-    """
-    try:
-        handles = [x._handle for x in objects]
-    except AttributeError:
-        return None
-    if None in handles:
-        return None
-    made = lib.bridge_values(context(), entry(name), handles, len(handles))
-    return adopt(_OWNERS[_TENSOR_DOUBLE], _gc(made, _release)) if made else None
+    return view_of(result.value)
 
 
 # ---------------------------------------------------------------- plain Python
@@ -75,40 +59,40 @@ def plain(result: CData, _: type[T]) -> T:
     The type is what the wrapper is known to return: ``plain(call(...), list[int])``. It is there for
     the type checker.
     """
-    return cast(T, _read(result, _gc(result.value, _release)))
+    return cast(T, _read(result))
 
 
 def items(result: CData) -> list[CData]:
     """The parts of a tuple, each a result of its own."""
-    return _items(result, _gc(result.value, _release))
+    return _items(result, own(Handle, result.value))
 
 
-def _read(result: CData, value: CData) -> Any:
+def _read(result: CData) -> Any:
     kind = result.kind
+    if kind in _OWNERS:
+        return own(_OWNERS[kind], result.value)
+    keeper = own(Handle, result.value)
     if kind == _LIST:
-        return _read_list(result, value)
+        return _read_list(result, keeper)
     if kind == lib.HMATH_KIND_DOUBLE:
         return result.number
     if kind == lib.HMATH_KIND_INT:
         return result.length
     if kind == lib.HMATH_KIND_BOOL:
         return bool(result.length)
-    if kind == lib.HMATH_KIND_TUPLE:
-        return tuple(_take(item) for item in _items(result, value))
     if kind == lib.HMATH_KIND_STRING:
         return ffi.buffer(result.data, result.length)[:].decode()
-    return adopt(_OWNERS[kind], value)
+    return tuple(map(_read, _items(result, keeper)))
 
 
-def _take(result: CData) -> Any:
-    return _read(result, _gc(result.value, _release))
+# `keeper` owns the value meanwhile, and with it the memory that is read.
 
 
-def _items(result: CData, value: CData) -> list[CData]:
+def _items(result: CData, keeper: Handle) -> list[CData]:
     parts = []
     for i in range(result.length):
         part = ffi.new("bridge_result *")
-        check(lib.bridge_item(context(), value, i, part))
+        check(lib.bridge_item(context(), result, i, part))
         parts.append(part)
     return parts
 
@@ -125,13 +109,13 @@ _ELEMENTS = {
 _BOOL_ELEMENTS = (lib.BRIDGE_BOOLS, lib.BRIDGE_BOOL_ROWS)
 
 
-def _read_list(result: CData, value: CData) -> list[Any]:
-    """A packed list in one go; `value` keeps its memory alive meanwhile."""
+def _read_list(result: CData, keeper: Handle) -> list[Any]:
+    """A packed list in one go."""
     element = result.element
     if element == _DOUBLES:
         return _unpack(result.doubles, result.length) if result.length else []
     if element == lib.BRIDGE_VALUES:
-        return [_take(item) for item in _items(result, value)]
+        return list(map(_read, _items(result, keeper)))
     ctype, rows = _ELEMENTS[element]
     length, columns = result.length, result.columns
     count = length * columns if rows else length
@@ -166,10 +150,10 @@ def like(result: CData, data: Any) -> Any:
     list. So does a Tensor result of an argument that may be an array.
     """
     if result.kind != _TENSOR_DOUBLE:
-        return _read(result, _gc(result.value, _release))
+        return _read(result)
     if isinstance(data, Owner):
-        return wrap(_OWNERS[_TENSOR_DOUBLE], result.value)
-    value = _gc(result.value, _release)
+        return own(_OWNERS[_TENSOR_DOUBLE], result.value)
+    value = view_of(result.value)
     if isinstance(data, array):
         return array("d", elements(value))
     if isinstance(data, memoryview):
@@ -177,23 +161,13 @@ def like(result: CData, data: Any) -> Any:
     return numpy_array(value, writable=True)
 
 
-def mapped(name: str, values: Any) -> Any:
-    """A wrapper from a [Double] to another as long, in the container of `values`.
+_mapped = Shorts("L")
 
-    A list or an array of few numbers takes one foreign call; all else, failures included, the longer way.
-    """
-    if hasattr(values, "_handle") and (made := short_call(name, values)) is not None:
-        return made
-    short = short_doubles(values)
-    if short is not None and type(values) is list:
-        out = ffi.new(_DOUBLE_ARRAY, len(short))
-        if short and call_map(name, short, out):
-            return _unpack(out, len(short))
-    elif short is not None:
-        result = values.copy()
-        if call_map(name, short, ffi.from_buffer(_DOUBLE_ARRAY, result)):
-            return result
-    return like(call(name, doubles(values, "values")), values)
+
+def mapped(name: str, values: Any) -> Any:
+    """A wrapper from a [Double] to another as long, in the container of `values`."""
+    result = _mapped[name](values)
+    return like(call(name, doubles(values, "values")), values) if result is None else result
 
 
 def elements(value: CData) -> memoryview[float]:

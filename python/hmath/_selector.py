@@ -8,20 +8,20 @@ from typing import Any, ClassVar, TypeVar
 
 from ._call import call
 from ._convert import double
-from ._hmath import ffi, lib
+from ._hmath import lib
+from ._owner import Handle, own
 
 Self = TypeVar("Self", bound="Selector")
 
 
-class Selector:
+class Selector(Handle):
     """Base of the selectors. Compares by name and parameters, pickles by name."""
 
-    __slots__ = ("_handle", "name", "parameters")
+    __slots__ = ("name", "parameters")
 
     KIND: ClassVar[int]
     """``HMATH_KIND_...`` of the class's values, from its name."""
 
-    _handle: Any
     name: str
     parameters: tuple[float, ...]
 
@@ -59,9 +59,8 @@ def selector(cls: type[Self], name: str, c_name: str, **parameters: float) -> Se
     """Make a selector through its wrapper; parameters are converted, never validated."""
     arguments = [double(value, argument) for argument, value in parameters.items()]
     result = call(c_name, *arguments)
-    self = cls.__new__(cls)
+    self = own(cls, result.value)
     set_slot = object.__setattr__
-    set_slot(self, "_handle", ffi.gc(result.value, lib.hmath_release))
     set_slot(self, "name", name)
     set_slot(self, "parameters", tuple(number for _, number in arguments))
     return self

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ._call import call, call_double, call_lists, call_scalar
+from ._call import Shorts, call, call_double, short
 from ._convert import (
     boolean,
     double,
@@ -22,11 +22,11 @@ from ._convert import (
     node,
     node_rows,
     nodes,
-    short_doubles,
 )
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
-from ._result import items, like, mapped, plain, short_call
+from ._native import Handle
+from ._result import items, like, mapped, plain
 from ._selector import Selector, selector
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def activation(method: Activation, value: Any) -> Any:
     >>> activation(Sigmoid, 0.0), activation(ReLU, -2.0), activation(GELU, 1.0)
     (0.5, 0.0, 0.8413447460685429)
     """
-    if type(value) is float and type(method) is Activation:
-        return call_scalar("hmath_neural_core_activation", method._handle, value)
     return _activation("hmath_neural_core_activation", method, value)
 
 
@@ -108,18 +106,24 @@ def activation_derivative(method: Activation, value: Any) -> Any:
     >>> activation_derivative(Tanh, 0.0), activation_derivative(LeakyReLU(0.1), 0.0)
     (1.0, 0.1)
     """
-    if type(value) is float and type(method) is Activation:
-        return call_scalar("hmath_neural_core_activation_derivative", method._handle, value)
     return _activation("hmath_neural_core_activation_derivative", method, value)
 
 
+_activations = Shorts("vx")
+
+
 def _activation(name: str, method: Activation, value: Any) -> Any:
-    if hasattr(value, "_handle") and (made := short_call(name, method, value)) is not None:
-        return made
+    result = _activations[name](method, value)
+    if result is not None:
+        return result
     selected = value_argument(method, "method", "Activation")
-    if hasattr(value, "_handle") or (hasattr(value, "shape") and value.shape != ()):
+    if _is_array(value):
         return like(call(name, selected, tensor_argument(value, "value")), value)
     return call_double(name, selected, double(value, "value"))
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Handle) or (hasattr(x, "shape") and x.shape != ())
 
 
 # ---------------------------------------------------------------- the softmax family
@@ -176,6 +180,9 @@ def sparsemax(values: Any) -> Any:
     return mapped("hmath_neural_core_sparsemax", values)
 
 
+_gated_linear_unit = short("hmath_neural_core_gated_linear_unit", "Ll")
+
+
 @overload
 def gated_linear_unit(values: ArrayT, gate: Doubles) -> ArrayT: ...
 @overload
@@ -191,6 +198,9 @@ def gated_linear_unit(values: Any, gate: Doubles) -> Any:
     >>> gated_linear_unit([2.0, 1e308], [0.0, -745.0])
     [1.0, 2.8223507304719374e-16]
     """
+    result = _gated_linear_unit(values, gate)
+    if result is not None:
+        return result
     return like(
         call("hmath_neural_core_gated_linear_unit", doubles(values, "values"), doubles(gate, "gate")), values
     )
@@ -243,6 +253,18 @@ def Hinge(parameter: float) -> Loss:
     return selector(Loss, "Hinge", "hmath_neural_core_hinge_create", parameter=parameter)
 
 
+_loss = short("hmath_neural_core_loss", "vvll")
+_loss_gradient = short("hmath_neural_core_loss_gradient", "vvlL")
+_binary_cross_entropy_logits = short("hmath_neural_core_binary_cross_entropy_logits", "vll")
+_categorical_cross_entropy_logits = short("hmath_neural_core_categorical_cross_entropy_logits", "ll")
+_regularization = short("hmath_neural_core_regularization", "ddl")
+_contrastive_loss = short("hmath_neural_core_contrastive_loss", "dbll")
+_triplet_loss = short("hmath_neural_core_triplet_loss", "dlll")
+_focal_loss = short("hmath_neural_core_focal_loss", "ddll")
+_dice_loss = short("hmath_neural_core_dice_loss", "dll")
+_iou_loss = short("hmath_neural_core_iou_loss", "dll")
+
+
 def loss(method: Loss, reduction: Reduction, target: Doubles, prediction: Doubles) -> float:
     """The loss of `prediction` against `target`, reduced.
 
@@ -264,12 +286,9 @@ def loss(method: Loss, reduction: Reduction, target: Doubles, prediction: Double
     >>> loss(KLDivergence, Sum, [1.0, 0.0], [0.25, 0.75])
     1.3862943611198906
     """
-    if type(method) is Loss and type(reduction) is Reduction:
-        left, right = short_doubles(target), short_doubles(prediction)
-        if left is not None and right is not None:
-            number = call_lists("hmath_neural_core_loss", method._handle, reduction._handle, left, right)
-            if number is not None:
-                return number
+    result: float | None = _loss(method, reduction, target, prediction)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_loss",
         value_argument(method, "method", "Loss"),
@@ -293,6 +312,9 @@ def loss_gradient(method: Loss, reduction: Reduction, target: Doubles, predictio
     >>> loss_gradient(BinaryCrossEntropy, Mean, [1.0, 0.0], [0.25, 0.75])
     [-2.0, 2.0]
     """
+    result = _loss_gradient(method, reduction, target, prediction)
+    if result is not None:
+        return result
     return like(
         call(
             "hmath_neural_core_loss_gradient",
@@ -315,6 +337,9 @@ def binary_cross_entropy_logits(reduction: Reduction, target: Doubles, logits: D
     >>> f"{binary_cross_entropy_logits(Sum, [0.0], [-100.0]):.9e}"
     '3.720075976e-44'
     """
+    result: float | None = _binary_cross_entropy_logits(reduction, target, logits)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_binary_cross_entropy_logits",
         value_argument(reduction, "reduction", "Reduction"),
@@ -332,6 +357,9 @@ def categorical_cross_entropy_logits(target: Doubles, logits: Doubles) -> float:
     >>> categorical_cross_entropy_logits([1.0, 0.0], [-30.0, 30.0])
     60.0
     """
+    result: float | None = _categorical_cross_entropy_logits(target, logits)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_categorical_cross_entropy_logits",
         doubles(target, "target"),
@@ -345,6 +373,9 @@ def regularization(l1: float, l2: float, weights: Doubles) -> float:
     >>> regularization(0.5, 0.25, [3.0, -4.0, 0.5])
     6.90625
     """
+    result: float | None = _regularization(l1, l2, weights)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_regularization",
         double(l1, "l1"),
@@ -361,6 +392,9 @@ def contrastive_loss(margin: float, similar: bool, left: Doubles, right: Doubles
     >>> contrastive_loss(2.0, False, [0.0, 0.0], [0.6, 0.8])
     1.0
     """
+    result: float | None = _contrastive_loss(margin, similar, left, right)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_contrastive_loss",
         double(margin, "margin"),
@@ -376,6 +410,9 @@ def triplet_loss(margin: float, anchor: Doubles, positive: Doubles, negative: Do
     >>> triplet_loss(0.25, [0.0, 0.0], [3.0, 4.0], [0.0, 1.0])
     4.25
     """
+    result: float | None = _triplet_loss(margin, anchor, positive, negative)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_triplet_loss",
         double(margin, "margin"),
@@ -394,6 +431,9 @@ def focal_loss(alpha: float, gamma: float, target: Doubles, prediction: Doubles)
     >>> focal_loss(0.25, 2.0, [1.0, 0.0], [0.5, 0.5])
     0.08664339756999316
     """
+    result: float | None = _focal_loss(alpha, gamma, target, prediction)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_focal_loss",
         double(alpha, "alpha"),
@@ -411,6 +451,9 @@ def dice_loss(smooth: float, target: Doubles, prediction: Doubles) -> float:
     >>> dice_loss(0.0, [1.0, 1.0, 0.0], [1.0, 0.0, 0.0])
     0.3333333333333333
     """
+    result: float | None = _dice_loss(smooth, target, prediction)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_dice_loss",
         double(smooth, "smooth"),
@@ -425,6 +468,9 @@ def iou_loss(smooth: float, target: Doubles, prediction: Doubles) -> float:
     >>> iou_loss(0.0, [1.0, 1.0, 0.0], [1.0, 0.0, 0.0])
     0.5
     """
+    result: float | None = _iou_loss(smooth, target, prediction)
+    if result is not None:
+        return result
     return call_double(
         "hmath_neural_core_iou_loss",
         double(smooth, "smooth"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._call import Argument, CData, call, check, context, entry
+from ._call import Argument, CData, Shorts, call, check, short
 from ._convert import (
     boolean_rows,
     double,
@@ -22,14 +22,13 @@ from ._convert import (
     maybe,
     node,
     nodes,
-    plain_numbers,
 )
 from ._convert import tensor as tensor_argument
 from ._convert import value as value_argument
 from ._hmath import ffi, lib
-from ._owner import Owner, wrap
+from ._owner import Owner
 from ._record import Record, record, record_result
-from ._result import items, like, owner, owns, plain, short_call
+from ._result import items, like, owner, owns, plain
 from ._selector import Selector, selector
 from .random import RNG
 from .tensor import Tensor, TensorDouble
@@ -361,18 +360,19 @@ def rms_norm(axes: int, epsilon: float, input: ArrayT) -> ArrayT:
     return normalized
 
 
+_norms = Shorts("idv")
+
+
 def _normalized(name: str, axes: int, epsilon: float, input: Any) -> Any:
-    if type(axes) is int and type(epsilon) is float and isinstance(input, TensorDouble) and input._handle:
-        # The common case in one short call; where it fails, the way below finds out why.
-        try:
-            made = lib.bridge_norm(context(), entry(name), axes, epsilon, input._handle)
-        except OverflowError:
-            made = None
-        if made:
-            return wrap(TensorDouble, made)
+    result = _norms[name](axes, epsilon, input)
+    if result is not None:
+        return result
     return like(
         call(name, integer(axes, "axes"), double(epsilon, "epsilon"), tensor_argument(input, "input")), input
     )
+
+
+_instance_norm = short("hmath_neural_layers_instance_norm", "dv")
 
 
 def instance_norm(epsilon: float, input: ArrayT) -> ArrayT:
@@ -380,6 +380,9 @@ def instance_norm(epsilon: float, input: ArrayT) -> ArrayT:
 
     Ulyanov, Vedaldi and Lempitsky (2016). Failures are those of :func:`layer_norm`.
     """
+    result: ArrayT | None = _instance_norm(epsilon, input)
+    if result is not None:
+        return result
     return like(
         call(
             "hmath_neural_layers_instance_norm",
@@ -397,6 +400,9 @@ def group_norm(groups: int, epsilon: float, input: ArrayT) -> ArrayT:
         groups: ≥ 1; a divisor of the number of channels, else DimensionMismatch.
         input: ``[N, C, spatial...]``, rank ≥ 2.
     """
+    result: ArrayT | None = _norms["hmath_neural_layers_group_norm"](groups, epsilon, input)
+    if result is not None:
+        return result
     return like(
         call(
             "hmath_neural_layers_group_norm",
@@ -456,6 +462,9 @@ def embedding(weights: ArrayT, indices: Integers) -> ArrayT:
 # ---------------------------------------------------------------- dense
 
 
+_dense = short("hmath_neural_layers_dense", "vvl")
+
+
 def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
     """input·weightsᵀ + bias over the last axis: ``[..., in]`` gives ``[..., out]``.
 
@@ -475,16 +484,9 @@ def dense(input: ArrayT, weights: TensorLike, bias: Doubles) -> ArrayT:
     ...     dense(x, weights, [1]).values
     [12.0]
     """
-    if isinstance(input, TensorDouble) and isinstance(weights, TensorDouble) and plain_numbers(bias):
-        # The common case in one call; where it fails, the way below finds out why.
-        x, w = input._handle, weights._handle
-        if x and w and (made := lib.bridge_dense(context(), x, w, bias, len(bias))):
-            output: Any = wrap(TensorDouble, made)
-            return output  # type: ignore[no-any-return]
-    elif type(input) is type(weights) is type(bias) is TensorDouble:
-        made = short_call("hmath_neural_layers_dense", input, weights, bias)
-        if made is not None:
-            return made  # type: ignore[no-any-return]
+    result: ArrayT | None = _dense(input, weights, bias)
+    if result is not None:
+        return result
     return like(
         call(
             "hmath_neural_layers_dense",
@@ -887,6 +889,9 @@ def empty_cache(capacity: int, key_dimensions: int, value_dimensions: int) -> KV
     )
 
 
+_append_cache = short("hmath_neural_layers_append_cache", "vvv")
+
+
 def append_cache(cache: KVCache, key: TensorLike, value: TensorLike) -> KVCache:
     """A new cache with the rows of `key` and `value` behind those of `cache`, which stays as it is.
 
@@ -894,6 +899,9 @@ def append_cache(cache: KVCache, key: TensorLike, value: TensorLike) -> KVCache:
         DimensionMismatch: a width, unequal numbers of rows, or more rows than there is room for.
         NonFinite: an element of `key` or `value`.
     """
+    result: KVCache | None = _append_cache(cache, key, value)
+    if result is not None:
+        return result
     return owner(
         KVCache,
         call(

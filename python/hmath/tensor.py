@@ -22,11 +22,11 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from . import _convert
-from ._call import Argument, CData, call, check, context, entry, invoke
+from . import _convert, _native
+from ._call import Argument, CData, Shorts, call, check, context, invoke, reduction, short
 from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
-from ._owner import Owner, adopt, wrap
+from ._owner import Owner, adopt
 from ._result import elements, like, numpy_array, owner, owns, plain, rows_of, shape_of
 
 if TYPE_CHECKING:
@@ -75,9 +75,6 @@ Number = float | int
 
 _CPU = 1  # kDLCPU of DLPack
 _SHOWN = 16  # elements in a repr
-_NULL = ffi.NULL
-_NEAR = 2**31  # positions and steps below it go to the library as they are
-_INTS = {int}
 
 
 class Tensor(Owner):
@@ -98,24 +95,26 @@ class Tensor(Owner):
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the axes."""
-        return shape_of(self._open())
+        shape = _native.shape(self)
+        return shape_of(self._open()) if shape is None else shape
 
     @property
     def rank(self) -> int:
         """The number of axes, 0 to 8."""
-        return int(lib.hmath_tensor_rank(self._open()))
+        return len(self.shape)
 
     ndim = rank
 
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(lib.hmath_tensor_size(self._open()))
+        return prod(self.shape)
 
     @property
     def values(self) -> list[float]:
         """The elements in row-major order, as a flat list."""
-        return elements(self._open()).tolist()  # type: ignore[return-value]
+        values = _native.values(self)
+        return cast(list[float], elements(self._open()).tolist()) if values is None else values
 
     def tolist(self) -> Any:
         """The elements as nested lists, as deep as there are axes; a number for rank 0."""
@@ -129,7 +128,7 @@ class Tensor(Owner):
         """The element of a tensor that has exactly one."""
         if self.size != 1:
             raise dimension_mismatch("self", 1, self.size)
-        return elements(self._open())[0]
+        return self.values[0]
 
     def numpy(self) -> Any:
         """A read-only NumPy array over the same memory."""
@@ -183,10 +182,7 @@ class Tensor(Owner):
         else:
             out = ffi.new("struct DLManagedTensor **")
             check(lib.hmath_tensor_to_dlpack(context(), self._open(), out))
-        capsules: list[Any] = []
-        if lib.bridge_capsule_append(id(capsules), out[0], versioned):
-            raise MemoryError
-        return capsules[0]
+        return _native.capsule(int(ffi.cast("uintptr_t", out[0])), versioned)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _CPU, 0
@@ -221,11 +217,9 @@ class Tensor(Owner):
 
     def reshape(self: Self, *shape: int | Sequence[int]) -> Self:
         """The same elements under another shape, shared. One extent may be -1: what is left over."""
-        handle = self._handle
-        if handle and _near(shape):
-            made = lib.bridge_reshape(context(), handle, len(shape), shape)
-            if made:
-                return wrap(type(self), made)
+        reshaped: Self | None = _native.reshaped(self, shape)
+        if reshaped is not None:
+            return reshaped
         extents = _integers(shape, "shape")
         if extents.count(-1) == 1:
             rest = -prod(extents)
@@ -257,33 +251,12 @@ class Tensor(Owner):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self: Self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         """Integers, slices and ``...``; a number where every axis is given an integer."""
-        found = self._found(index)
+        found = _native.picked(self, index)
         return self._picked(index) if found is None else found
 
-    def _found(self: Self, index: Any) -> Self | float | None:
-        """The common cases in one short call: an element, a row, some rows. None: the longer way."""
-        handle, of_index, made = self._handle, type(index), None
-        if not handle:
-            return None
-        if of_index is int and -_NEAR < index < _NEAR:
-            number = lib.bridge_element(context(), handle, 1, [index])
-            if number == number:
-                return number  # type: ignore[no-any-return]
-            if lib.hmath_tensor_rank(handle) > 1:
-                made = lib.bridge_row(context(), handle, index)
-        elif of_index is slice:
-            start, stop, step = index.indices(lib.hmath_tensor_shape(handle)[0])
-            if -_NEAR < step < _NEAR:
-                made = lib.bridge_rows(context(), handle, start, stop, step)
-        elif of_index is tuple and _near(index):
-            number = lib.bridge_element(context(), handle, len(index), index)
-            if number == number:
-                return number  # type: ignore[no-any-return]
-        return wrap(type(self), made) if made else None
-
-    def _picked(self: Self, index: Any) -> Any:
+    def _picked(self, index: Any) -> Any:
         shape = self.shape
         parts = _full_index(index, len(shape))
         if all(type(part) is not slice for part in parts):
@@ -429,12 +402,8 @@ class Tensor(Owner):
         return plain(described, list[int])
 
     def _reduced(self, name: str, axis: int | Sequence[int] | None, keep: bool) -> TensorDouble:
-        """One axis or all in one short call; where it fails, the way below finds out why."""
-        handle = self._handle
-        if handle and keep is False and (axis is None or (type(axis) is int and -_NEAR < axis < _NEAR)):
-            made = lib.bridge_reduction(context(), entry(name), handle, axis is not None, axis or 0)
-            if made:
-                return wrap(TensorDouble, made)
+        if keep is False and (result := _reductions[name](self, axis)) is not None:
+            return result  # type: ignore[no-any-return]
         handle = self._open("input")
         count, axes = self._axes(axis)
         kept = _convert.boolean(keep, "keep")[3]
@@ -447,6 +416,9 @@ class Tensor(Owner):
         rank = self.rank
         axes = [_axis(item, rank, "axis", i) for i, item in enumerate(_integers((axis,), "axis"))]
         return len(axes), axes
+
+
+_reductions = {name: reduction(name) for name in map("hmath_tensor_{}".format, ("sum", "mean", "max", "min"))}
 
 
 @owns(lib.HMATH_KIND_TENSOR_DOUBLE)
@@ -472,8 +444,8 @@ def tensor(shape: Integers, values: Doubles) -> TensorDouble:
     Raises DomainError (a negative extent), DimensionMismatch (another number of values; more than eight
     axes), MemoryError.
     """
-    if _convert.plain_numbers(values) and (made := _made(shape, values, len(values))) is not None:
-        return made
+    if (made := _native.tensor(shape, values)) is not None:
+        return made  # type: ignore[no-any-return]
     extents, data = _convert.int_list(shape, "shape"), _convert.double_data(values, "values")
     _check_count(extents, len(data))
     return adopt(TensorDouble, invoke(lib.hmath_tensor_create, len(extents), extents, data))
@@ -492,21 +464,10 @@ def tensor_float(shape: Integers, values: Doubles) -> TensorFloat:
 
 def zeros(shape: Integers) -> TensorDouble:
     """A tensor of zeros."""
-    if (made := _made(shape, ffi.NULL, 0)) is not None:
-        return made
+    if (made := _native.tensor(shape, None)) is not None:
+        return made  # type: ignore[no-any-return]
     extents = _convert.int_list(shape, "shape")
     return adopt(TensorDouble, invoke(lib.hmath_tensor_zeros, len(extents), extents))
-
-
-def _made(shape: Any, values: Any, count: int) -> TensorDouble | None:
-    """The common case in one call; where it does not succeed, the longer way finds out why."""
-    if not _convert.plain_integers(shape):
-        return None
-    try:
-        made = lib.bridge_tensor(context(), len(shape), shape, values, count)
-    except OverflowError:  # an extent beyond 64 bits
-        return None
-    return wrap(TensorDouble, made) if made else None
 
 
 def full(shape: Integers, value: float) -> TensorDouble:
@@ -543,12 +504,12 @@ def from_dlpack(source: Any) -> Tensor:
         (True, lib.hmath_tensor_from_dlpack_versioned),
         (False, lib.hmath_tensor_from_dlpack),
     ):
-        managed = lib.bridge_capsule_pointer(id(capsule), versioned)
-        if managed == ffi.NULL:
+        address = _native.capsule_address(capsule, versioned)
+        if not address:
             continue
         structure = "DLManagedTensorVersioned" if versioned else "DLManagedTensor"
-        handle = invoke(take, ffi.cast(f"struct {structure} *", managed))
-        lib.bridge_capsule_taken(id(capsule), versioned)
+        handle = invoke(take, ffi.cast(f"struct {structure} *", address))
+        _native.capsule_taken(capsule, versioned)
         is_double = lib.hmath_kind(handle) == lib.HMATH_KIND_TENSOR_DOUBLE
         return adopt(TensorDouble if is_double else TensorFloat, handle)
     raise type_mismatch("source", "DLPack capsule", capsule)
@@ -598,13 +559,16 @@ def broadcast_to(input: Self, shape: Sequence[int]) -> Self:
 # ---------------------------------------------------------------- functions, element by element
 
 
+_matmul = short("hmath_tensor_matmul", "vv")
+
+
 def matmul(left: TensorLike, right: TensorLike) -> TensorDouble:
     """The matrix product, as NumPy and PyTorch define it for every rank; leading axes broadcast."""
-    name = "hmath_tensor_matmul"
-    doubles = isinstance(left, TensorDouble) and isinstance(right, TensorDouble)
-    if doubles and (made := _of_tensors(name, left, right)):
-        return wrap(TensorDouble, made)
-    return owner(TensorDouble, call(name, _convert.tensor(left, "left"), _convert.tensor(right, "right")))
+    result: TensorDouble | None = _matmul(left, right)
+    if result is not None:
+        return result
+    arguments = _convert.tensor(left, "left"), _convert.tensor(right, "right")
+    return owner(TensorDouble, call("hmath_tensor_matmul", *arguments))
 
 
 def maximum(left: TensorLike | Number, right: TensorLike | Number) -> TensorDouble:
@@ -710,6 +674,9 @@ def erfc(input: ArrayT) -> ArrayT:
 # ---------------------------------------------------------------- operands, axes, indices
 
 
+_unaries, _binaries = Shorts("v"), Shorts("tt")
+
+
 def _operand(x: Any, argument: str) -> Argument:
     """A Tensor, an array, or a number, which is a tensor of rank 0."""
     if _is_array(x):
@@ -720,39 +687,23 @@ def _operand(x: Any, argument: str) -> Argument:
 
 def _unary(name: str, input: ArrayT) -> ArrayT:
     """A function of one tensor; the result is in the argument's container."""
-    if type(input) is TensorDouble:
-        made = lib.bridge_unary(context(), entry(name), input._handle or _NULL)
-        if made:
-            output: Any = wrap(TensorDouble, made)
-            return output  # type: ignore[no-any-return]
+    output: ArrayT | None = _unaries[name](input)
+    if output is not None:
+        return output
     return like(call(name, _convert.tensor(input, "input")), input)
 
 
-def _of_tensors(name: str, left: Any, right: Any) -> CData | None:
-    """A function of two tensors in one short call; None where one is closed."""
-    if left._handle and right._handle:
-        return lib.bridge_binary(context(), entry(name), left._handle, right._handle, 0.0)
-    return None
-
-
 def _binary(name: str, left: Any, right: Any) -> TensorDouble:
-    """The common cases in one short call; where it fails, the way below finds out why."""
-    of_left, of_right, made = type(left), type(right), None
-    if of_left is TensorDouble:
-        if of_right is TensorDouble:
-            made = _of_tensors(name, left, right)
-        elif of_right is float and left._handle:
-            made = lib.bridge_binary(context(), entry(name), left._handle, _NULL, right)
-    elif of_left is float and of_right is TensorDouble and right._handle:
-        made = lib.bridge_binary(context(), entry(name), _NULL, right._handle, left)
-    if made:
-        return wrap(TensorDouble, made)
+    if (result := _binaries[name](left, right)) is not None:
+        return result  # type: ignore[no-any-return]
     return owner(TensorDouble, call(name, _operand(left, "left"), _operand(right, "right")))
 
 
 def _operator(name: str, left: Any, right: Any) -> TensorDouble:
     """An operator: what is no operand at all is left to the other side, as Python's own operators do."""
-    if (type(left) is TensorDouble is type(right)) or (_is_operand(left) and _is_operand(right)):
+    if (result := _binaries[name](left, right)) is not None:
+        return result  # type: ignore[no-any-return]
+    if _is_operand(left) and _is_operand(right):
         return _binary(name, left, right)
     return NotImplemented  # type: ignore[no-any-return]
 
@@ -764,11 +715,6 @@ def _is_operand(x: Any) -> bool:
 def _is_array(x: Any) -> bool:
     """NumPy's scalars have a dtype, too, but no length: they are numbers."""
     return isinstance(x, Tensor) or (hasattr(x, "dtype") and hasattr(x, "__len__"))
-
-
-def _near(numbers: tuple[Any, ...]) -> bool:
-    """Are these plain ints, at least one, that go to the library as they are?"""
-    return set(map(type, numbers)) == _INTS and -_NEAR < min(numbers) and max(numbers) < _NEAR
 
 
 def _integers(given: tuple[Any, ...], argument: str) -> list[int]:

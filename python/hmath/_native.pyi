@@ -1,0 +1,69 @@
+# Owners of handles, and the short ways into the library: python/native/.
+#
+# A short way returns None where anything is not usual, a refusal included: take the longer way then.
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+H = TypeVar("H", bound=Handle)
+
+class Handle:
+    """One reference to a value of the library, given back when the object goes."""
+
+    _handle: Any
+    """The handle as cffi's functions take it; None: dropped."""
+    @property
+    def _dropped(self) -> bool:
+        """Whether the reference was given back."""
+    def _drop(self) -> None:
+        """Give the reference back. Doing it twice is fine."""
+
+def own(cls: type[H], address: int, /) -> H:
+    """A handle for a reference that is ours."""
+
+def adopt(cls: type[H], view: Any, /) -> H:
+    """A handle for a cdata that owns its reference."""
+
+def owns(kind: int, cls: type[Handle], /) -> None:
+    """From now on results of this kind are handles of this class."""
+
+def views(view_of: Callable[[int], Any], address_of: Callable[[Any], int], /) -> None:
+    """How cffi makes its owning object of an address that has a reference, and back."""
+
+def context() -> int:
+    """The address of this thread's context, or 0."""
+
+def use_context(address: int, /) -> None:
+    """Make a context this thread's, which has none yet. It goes with the thread."""
+
+def know_array(array_class: type[Any], /) -> None:
+    """NumPy's ndarray: from now on arrays may stand for lists."""
+
+def short(address: int, form: str, /) -> Callable[..., Any]:
+    """The short way into the function at an address; the forms are listed in short.c."""
+
+def reduction(address: int, /) -> Callable[..., Any]:
+    """The short way into a reduction: of a tensor and an axis, None for all."""
+
+def tensor(shape: Any, values: Any, /) -> Any:
+    """A TensorDouble, of zeros where values is None."""
+
+def reshaped(tensor: Any, shape: Any, /) -> Any:
+    """The tensor under another shape, in which one extent may be -1."""
+
+def picked(tensor: Any, index: Any, /) -> Any:
+    """What an int, a slice, or as many ints as there are axes pick: a number or a tensor."""
+
+def shape(tensor: Any, /) -> tuple[int, ...] | None:
+    """The extents of a tensor."""
+
+def values(tensor: Any, /) -> list[float] | None:
+    """The elements of a TensorDouble, row-major."""
+
+def capsule(address: int, versioned: bool, /) -> Any:
+    """A DLPack capsule that owns the structure there."""
+
+def capsule_address(capsule: Any, versioned: bool, /) -> int:
+    """Of the structure in a capsule; 0 where it is none of that version or was taken."""
+
+def capsule_taken(capsule: Any, versioned: bool, /) -> None:
+    """The structure is no longer the capsule's."""

@@ -1,0 +1,64 @@
+/* DLPack's structures travel between Python libraries in capsules, whose name says what is inside. */
+#include "native.h"
+
+#include "abi/dlpack.h"
+
+static const char *capsule_name(int versioned)
+{
+    return versioned ? "dltensor_versioned" : "dltensor";
+}
+
+static void delete (void *managed, int versioned)
+{
+    if (versioned)
+        ((DLManagedTensorVersioned *)managed)->deleter(managed);
+    else
+        ((DLManagedTensor *)managed)->deleter(managed);
+}
+
+/* A capsule that nobody took still owns its structure. */
+static void destroy_capsule(PyObject *capsule)
+{
+    for (int versioned = 0; versioned < 2; versioned++)
+        if (PyCapsule_IsValid(capsule, capsule_name(versioned)))
+            delete (PyCapsule_GetPointer(capsule, capsule_name(versioned)), versioned);
+}
+
+/* capsule(address, versioned): a capsule that owns the structure there. */
+PyObject *native_capsule(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    void *managed = count == 2 ? PyLong_AsVoidPtr(arguments[0]) : NULL;
+    if (!managed)
+        return PyErr_Occurred() ? NULL
+                                : PyErr_Format(PyExc_TypeError, "capsule(address, versioned)");
+    const int versioned = arguments[1] == Py_True;
+    PyObject *capsule = PyCapsule_New(managed, capsule_name(versioned), destroy_capsule);
+    if (!capsule)
+        delete (managed, versioned);
+    return capsule;
+}
+
+/* capsule_address(capsule, versioned): of the structure; 0 where it is none of that version or was taken. */
+PyObject *native_capsule_address(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2)
+        return PyErr_Format(PyExc_TypeError, "capsule_address(capsule, versioned)");
+    const char *name = capsule_name(arguments[1] == Py_True);
+    return PyLong_FromVoidPtr(
+        PyCapsule_IsValid(arguments[0], name) ? PyCapsule_GetPointer(arguments[0], name) : NULL);
+}
+
+/* capsule_taken(capsule, versioned): the structure is no longer the capsule's. */
+PyObject *native_capsule_taken(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2)
+        return PyErr_Format(PyExc_TypeError, "capsule_taken(capsule, versioned)");
+    const int versioned = arguments[1] == Py_True;
+    if (PyCapsule_SetName(arguments[0], versioned ? "used_dltensor_versioned" : "used_dltensor") !=
+        0)
+        return NULL;
+    Py_RETURN_NONE;
+}

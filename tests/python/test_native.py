@@ -1,0 +1,329 @@
+"""Owners, and the short ways into the library: they leak nothing, and answer as the longer way does."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import os
+import pickle
+import sys
+import threading
+import weakref
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hmath
+from hmath import HMathError, autodiff, random, tensor
+from hmath import deeplearning_core as core
+from hmath import deeplearning_layers as layers
+from hmath._hmath import lib
+from hmath._native import Handle, own
+from hmath._owner import Owner
+
+
+def ones(*shape: int) -> tensor.TensorDouble:
+    return tensor.full(shape, 1.0)
+
+
+# ---------------------------------------------------------------- owners
+
+
+def test_the_value_goes_with_its_owner() -> None:
+    alive = lib.hmath_live_values()
+    made = ones(3)
+    assert lib.hmath_live_values() == alive + 1
+    del made
+    assert lib.hmath_live_values() == alive
+
+
+@pytest.mark.parametrize("look", [lambda x: None, lambda x: x._handle, repr, lambda x: x + 1.0])
+def test_closing_gives_back_both_forms(look: Callable[[Any], object]) -> None:
+    alive = lib.hmath_live_values()
+    made = ones(3)
+    look(made)
+    made.close()
+    made.close()
+    assert made.closed and made._handle is None
+    assert lib.hmath_live_values() == alive
+    with pytest.raises(ValueError, match=r"tensor\.add: left is closed"):
+        made + 1.0
+
+
+def test_a_view_outlives_its_owner(no_leak: None) -> None:
+    """A call that is under way in another thread has one."""
+    made = ones(3)
+    view = made._handle
+    assert made._handle is view
+    made.close()
+    assert lib.hmath_tensor_size(view) == 3
+
+
+def test_what_a_call_returned_is_held_as_it_is_needed(no_leak: None) -> None:
+    """From a view alone, as nodes are made, the short way finds the value."""
+    x = autodiff.variable("x")
+    y = (x * 2.0 + 1.0) ** 2
+    assert autodiff.evaluate(y, {x: 1.0}) == 9.0
+    del x, y
+    gc.collect()
+
+
+def test_owners_are_weakly_referenced_compared_and_copied(no_leak: None) -> None:
+    made = ones(2)
+    seen: list[object] = []
+    reference = weakref.ref(made, seen.append)
+    assert reference() is made
+    for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert type(other) is tensor.TensorDouble and other is not made and other.identical(made)
+        other.close()
+        assert not made.closed
+    del made, other
+    assert reference() is None and seen == [reference]
+
+
+def test_subclasses_are_owners_of_their_own(no_leak: None) -> None:
+    class Named(tensor.TensorDouble):
+        me: Named
+
+    made = own(Named, hmath._owner._address_of(lib.hmath_retain(ones(2, 2)._handle)))
+    made.me = made  # a cycle, which the collector finds
+    assert type(made.reshape(4)) is Named and type(made[0]) is Named
+    assert type(made + 1.0) is tensor.TensorDouble
+    assert isinstance(made, Handle) and (made + 1.0).values == [2.0] * 4
+    del made
+
+
+@pytest.mark.parametrize(
+    "cls", [tensor.TensorDouble, random.RNG, layers.KVCache, autodiff.Expr, autodiff.Program]
+)
+def test_an_owner_of_nothing_is_closed(cls: type[Owner]) -> None:
+    """``cls.__new__(cls)`` had no attribute ``_handle``."""
+    nothing = cls.__new__(cls)
+    assert nothing.closed and repr(nothing) == f"<closed {cls.__name__}>"
+    nothing.close()
+    with pytest.raises(ValueError, match="is closed"), nothing:
+        pass
+    with pytest.raises(TypeError, match="made by functions"):
+        cls()
+
+
+def test_arguments_are_referenced_no_longer_than_the_call() -> None:
+    made, numbers, method = ones(2, 2), [1.0, 2.0], core.Huber(1.0)
+    arguments: list[Any] = [made, numbers, method]
+    before = [sys.getrefcount(x) for x in arguments]
+    for _ in range(100):
+        made + made
+        made + 1.0
+        made.sum(0)
+        made[0]
+        made.reshape(-1)
+        layers.dense(made, made, numbers)
+        core.loss(method, core.Mean, numbers, numbers)
+        core.softmax(numbers)
+        tensor.tensor([2], numbers)
+        for refused in (lambda: made + ones(3), lambda: core.loss(method, core.Mean, numbers, [1.0])):
+            with pytest.raises(HMathError):
+                refused()
+    assert [sys.getrefcount(x) for x in arguments] == before
+
+
+def test_calls_leave_no_memory_behind(no_leak: None) -> None:
+    """Blocks of Python's own allocator: a reference lost a call would be a thousand of them."""
+    made, numbers, line = ones(2, 2), [1.0, 2.0], np.array([1.0, 2.0])
+
+    def calls() -> None:
+        for _ in range(1000):
+            _ = made.sum(), made[0], made[0, 1], made[:1], made.values, made.shape
+            core.activation(core.GELU, 0.5), core.activation(core.GELU, made)
+            core.softmax(numbers), core.softmax(line), core.loss(core.CosineLoss, core.Sum, line, numbers)
+            _ = tensor.tensor([2], numbers)._handle
+
+    calls()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    calls()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 100
+
+
+# ---------------------------------------------------------------- threads
+
+
+def test_one_thread_closes_what_another_one_uses(no_leak: None) -> None:
+    """Every use is a result or the failure of a closed owner, in both ways, above and below the tiny size."""
+    failures: list[BaseException] = []
+
+    def try_one(operation: Callable[[Any], object], x: Any) -> None:
+        try:
+            operation(x)
+        except BaseException as error:
+            if not isinstance(error, ValueError) or "is closed" not in str(error):
+                failures.append(error)
+
+    def use(shared: list[Any], start: threading.Barrier, operation: Callable[[Any], object]) -> None:
+        start.wait()
+        for x in shared:
+            try_one(operation, x)
+
+    def close(shared: list[Any], start: threading.Barrier) -> None:
+        start.wait()
+        for x in shared:
+            x.close()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for size in (4, 2048):
+            for operation in (
+                lambda x: x + x,
+                lambda x: x.sum(),
+                lambda x: x.values,
+                lambda x: x._handle,
+                lambda x: tensor.concatenate([x, x]),
+            ):
+                shared = [ones(size) for _ in range(300)]
+                start = threading.Barrier(2)
+                threads = [
+                    threading.Thread(target=use, args=(shared, start, operation)),
+                    threading.Thread(target=close, args=(shared, start)),
+                ]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                del shared, threads
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []
+
+
+def test_a_context_goes_with_its_thread() -> None:
+    """Two thousand threads leave nothing: a context that stayed would be 4 kB and more each."""
+
+    def resident() -> int:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            thread = threading.Thread(target=lambda: ones(2) + tensor.concatenate([ones(1), ones(1)]))
+            thread.start()
+            thread.join()
+
+    run(100)
+    before = resident()
+    run(2000)
+    assert resident() - before < 4 << 20
+
+
+def test_a_forked_process_goes_on() -> None:
+    made = ones(2)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if (made + 1.0).values == [2.0, 2.0] and (ones(2, 2) @ ones(2, 2))[0, 0] == 2.0 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# ---------------------------------------------------------------- short and long
+
+
+NUMBERS = [0.25, 0.5, 0.125]
+WEIGHTS = [[0.5, -1.0, 2.0], [1.0, 0.25, -0.5]]
+OPERATIONS: dict[str, Callable[[Any], Any]] = {
+    "loss": lambda x: core.loss(core.BinaryCrossEntropy, core.Mean, x, x),
+    "gradient": lambda x: core.loss_gradient(core.MeanSquaredError, core.Mean, NUMBERS, x),
+    "logits": lambda x: core.binary_cross_entropy_logits(core.Sum, x, x),
+    "regularization": lambda x: core.regularization(1, 0.5, x),
+    "contrastive": lambda x: core.contrastive_loss(1.0, False, x, [0.0, 0.0, 1]),
+    "triplet": lambda x: core.triplet_loss(1.0, x, [0.0, 0.0, 1], x),
+    "focal": lambda x: core.focal_loss(0.25, 2, [1.0, 0.0, 1.0], x),
+    "dice": lambda x: core.dice_loss(1.0, x, x),
+    "iou": lambda x: core.iou_loss(1.0, x, x),
+    "softmax": core.softmax,
+    "log_softmax": core.log_softmax,
+    "sparsemax": core.sparsemax,
+    "gated": lambda x: core.gated_linear_unit(x, NUMBERS),
+    "dense": lambda x: layers.dense(tensor.tensor([1, 3], NUMBERS), tensor.tensor([3, 3], [*NUMBERS] * 3), x),
+}
+
+
+def plain(x: Any) -> Any:
+    return x.tolist() if hasattr(x, "tolist") else x
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_both_ways_give_the_same_bits(operation: Callable[[Any], Any], no_leak: None) -> None:
+    """An ``array.array`` takes the longer way; results come in the container of the argument."""
+    longer = plain(operation(array("d", NUMBERS)))
+    as_array = operation(np.array(NUMBERS))
+    for given in (NUMBERS, tuple(NUMBERS), np.array(NUMBERS), tensor.tensor([3], NUMBERS)):
+        assert plain(operation(given)) == longer
+    assert plain(as_array) == longer
+    if isinstance(longer, list) and type(as_array) is not tensor.TensorDouble:
+        assert type(as_array) is np.ndarray and as_array.flags.writeable
+        assert type(operation(NUMBERS)) is list and type(operation(tuple(NUMBERS))) is list
+        assert type(operation(tensor.tensor([3], NUMBERS))) is tensor.TensorDouble
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.ma.array(NUMBERS, mask=[0, 1, 0]),
+        np.array(NUMBERS, "float32"),
+        np.array(["a", "b", "c"]),
+        np.array(NUMBERS, complex),
+        [0.25, True, 0.125],
+        [0.25, "0.5", 0.125],
+        {0.25, 0.5},
+    ],
+)
+def test_the_short_way_takes_nothing_that_the_longer_refuses(given: Any) -> None:
+    np.array(NUMBERS).sum()
+    core.softmax(np.array(NUMBERS))  # from now on arrays are known
+    for operation in OPERATIONS.values():
+        with pytest.raises(hmath.TypeMismatch):
+            operation(given)
+
+
+@pytest.mark.parametrize(
+    "given", [np.array(NUMBERS)[::-1], np.array(NUMBERS, ">f8"), np.repeat(NUMBERS, 2)[::2], NUMBERS * 100]
+)
+def test_what_is_unusual_takes_the_longer_way(given: Any) -> None:
+    expected = core.softmax([float(x) for x in given])
+    assert plain(core.softmax(given)) == expected
+
+
+def test_indices_of_every_kind(no_leak: None) -> None:
+    numbers = np.arange(24.0).reshape(4, 3, 2)
+    made = tensor.from_numpy(numbers)
+    for index in (0, -1, 3, slice(1, 3), slice(None, None, -2), slice(3, 1), (1, 2, 1), (-1, -1, -1), (0, 1)):
+        assert np.array_equal(np.array(made[index]), numbers[index])
+    line = tensor.tensor([4], [0.0, 1.0, 2.0, 3.0])
+    assert line[-1] == 3.0 and line[::-1].values == [3.0, 2.0, 1.0, 0.0] and line[:: 2**70].values == [0.0]
+    for wrong, error in ((4, IndexError), (-5, IndexError), (2**70, IndexError), ("a", TypeError)):
+        with pytest.raises(error):
+            line[wrong]
+    with pytest.raises(TypeError):
+        line["a":"b"]  # type: ignore[misc]
+    with pytest.raises(ValueError, match="step"):
+        line[::0]
+    empty = tensor.zeros([0, 2])
+    assert empty[:].shape == (0, 2)
+    with pytest.raises(IndexError):
+        empty[0]
+
+
+def test_numbers_that_are_no_doubles() -> None:
+    for call in (
+        lambda: tensor.tensor([1], [10**400]),
+        lambda: tensor.tensor([10**400], [1.0]),
+        lambda: core.softmax([10**400]),
+        lambda: core.activation(core.Sigmoid, 10**400),
+        lambda: layers.layer_norm(10**400, 1e-5, ones(2)),
+        lambda: ones(2) + 10**400,
+    ):
+        with pytest.raises(hmath.Overflow):
+            call()
