@@ -1,5 +1,6 @@
 /*
- * The arithmetic of random draws, element by element, and of orthogonal matrices made of them.
+ * The arithmetic of random draws, element by element, of orthogonal matrices made of them, and of
+ * dropout.
  *
  * Pointers need the alignment of a double. n may be 0. What element i becomes depends on element i
  * alone, so that draws are the same one by one as in any batch.
@@ -7,6 +8,7 @@
 #ifndef HM_RANDOM_KERNELS_H
 #define HM_RANDOM_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct hm_random_kernels {
@@ -27,6 +29,15 @@ typedef struct hm_random_kernels {
 
     /* x[i] -= c * v[i] with two roundings; v and x do not overlap. */
     void (*subtract)(double c, const double *v, double *x, int64_t n);
+
+    /*
+     * Dropout. mask[i], a uniform, becomes `scale` where it is at least `probability`, else 0, and
+     * out[i] = x[i] * mask[i]; `spread` does so with one factor for all. They return whether all of
+     * out is finite.
+     */
+    bool (*drop)(const double *x, int64_t n, double probability, double scale, double *mask,
+                 double *out);
+    bool (*spread)(const double *x, int64_t n, double factor, double *mask, double *out);
 } hm_random_kernels;
 
 #endif

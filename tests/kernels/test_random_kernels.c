@@ -122,8 +122,69 @@ static void test_philox__is_the_generator(void)
             }
 }
 
+/* Dropout is a comparison and a product; what a product of something not finite does shows. */
+static void test_drop__and_spread(void)
+{
+    static double x[ROOM], uniforms[ROOM], mask[ROOM];
+    const hm_kernels *k;
+    uint64_t state = 7;
+    for (int64_t i = 0; i < ROOM; i++) {
+        x[i] = next_spread(&state, 1000);
+        uniforms[i] = i % 7 == 0 ? 0.25 : next_uniform(&state);
+    }
+    for (int isa = 0; (k = next_table(&isa));)
+        for (int l = 0; l < AWKWARD_LENGTHS; l++)
+            for (int64_t first = 0; first < 4; first++) {
+                const int64_t n = awkward_lengths[l];
+                const double scale = 1 / (1 - 0.25);
+                fill(out, ROOM, untouched);
+                memcpy(mask, uniforms, sizeof mask);
+                CHECK(k->random->drop(x, n, 0.25, scale, mask + first, out + first));
+                int right = 1;
+                for (int64_t i = 0; i < ROOM; i++) {
+                    const bool inside = i >= first && i < first + n;
+                    const double kept = uniforms[i] >= 0.25 ? scale : 0.0;
+                    right &= same(mask[i], inside ? kept : uniforms[i]);
+                    expected[i] = inside ? x[i - first] * kept : 0;
+                }
+                CHECK(right);
+                check_part(first, n);
+
+                fill(out, ROOM, untouched);
+                fill(mask, ROOM, untouched);
+                CHECK(k->random->spread(x, n, -0.75, mask + first, out + first));
+                for (int64_t i = 0; i < n; i++)
+                    expected[first + i] = x[i] * -0.75;
+                check_part(first, n);
+                memcpy(out, mask, sizeof out);
+                fill(expected + first, n, -0.75);
+                check_part(first, n);
+            }
+}
+
+static void test_drop__tells_of_what_is_not_finite(void)
+{
+    static double x[100], uniforms[100], mask[100], output[100];
+    static const double bad[] = {NAN, INFINITY, -INFINITY, 1.7e308};
+    const hm_kernels *k;
+    for (int isa = 0; (k = next_table(&isa));)
+        for (int b = 0; b < 4; b++)
+            for (int at = 0; at < 100; at++) {
+                memset(x, 0, sizeof x);
+                x[at] = bad[b];
+                memset(mask, 0, sizeof mask); /* all are dropped: 0 times what is finite is 0 */
+                CHECK(k->random->drop(x, 100, 0.5, 2.0, mask, output) == (b == 3));
+                CHECK(k->random->spread(x, 100, 0.0, mask, output) == (b == 3));
+                fill(uniforms, 100, 0.5);
+                CHECK(!k->random->drop(x, 100, 0.5, 2.0, uniforms, output));
+                CHECK(!k->random->spread(x, 100, 2.0, mask, output));
+            }
+}
+
 int main(void)
 {
+    RUN(test_drop__and_spread);
+    RUN(test_drop__tells_of_what_is_not_finite);
     RUN(test_box_muller__is_the_same_everywhere);
     RUN(test_bell__is_right_and_the_same_everywhere);
     RUN(test_subtract__rounds_twice);

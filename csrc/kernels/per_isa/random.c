@@ -157,10 +157,43 @@ static void subtract(double c, const double *v, double *x, int64_t n)
         x[at] -= c * v[at];
 }
 
+static bool drop(const double *x, int64_t n, double probability, double scale, double *mask,
+                 double *out)
+{
+    const vec least = vec_of(probability), factor = vec_of(scale);
+    vec taint = vec_of(0.0);
+    for (int64_t at = 0; at < n; at += VEC_WIDTH) {
+        const size_t count = lanes_left(n, at);
+        const vec u = vec_load_partial(mask + at, count);
+        const vec m = vec_keep(vec_greater_equal(u, least), factor);
+        const vec y = vec_load_partial(x + at, count) * m;
+        taint = vec_taint(taint, y);
+        vec_store_partial(mask + at, count, m);
+        vec_store_partial(out + at, count, y);
+    }
+    return !vec_is_tainted(taint);
+}
+
+static bool spread(const double *x, int64_t n, double factor, double *mask, double *out)
+{
+    const vec m = vec_of(factor);
+    vec taint = vec_of(0.0);
+    for (int64_t at = 0; at < n; at += VEC_WIDTH) {
+        const size_t count = lanes_left(n, at);
+        const vec y = vec_load_partial(x + at, count) * m;
+        taint = vec_taint(taint, y);
+        vec_store_partial(mask + at, count, m);
+        vec_store_partial(out + at, count, y);
+    }
+    return !vec_is_tainted(taint);
+}
+
 extern const hm_random_kernels HM_K(random);
 const hm_random_kernels HM_K(random) = {
     .box_muller = box_muller,
     .philox = philox,
     .bell = bell,
     .subtract = subtract,
+    .drop = drop,
+    .spread = spread,
 };

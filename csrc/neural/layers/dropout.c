@@ -4,15 +4,13 @@
  */
 #include "neural/layers/dropout.h"
 
-#include <float.h>
-
 #include "random/distributions.h"
 #include "runtime/pool.h"
 
 enum { SPREAD_LEAST = 32768 }; /* elements worth a thread: about 30 microseconds */
 
 typedef struct dropout_job {
-    const hm_reduce_kernels *kernels;
+    const hm_random_kernels *kernels;
     double probability, scale;
     const double *input, *plane_mask;
     double *output, *mask;
@@ -20,9 +18,9 @@ typedef struct dropout_job {
     atomic_bool spoiled; /* some product is not finite */
 } dropout_job;
 
-static void check_output(dropout_job *job, int64_t first, int64_t count)
+static void note(dropout_job *job, bool finite)
 {
-    if (!job->kernels->within(job->output + first, count, -DBL_MAX, DBL_MAX))
+    if (!finite)
         atomic_store_explicit(&job->spoiled, true, memory_order_relaxed);
 }
 
@@ -30,14 +28,8 @@ static void check_output(dropout_job *job, int64_t first, int64_t count)
 static void drop_elements(void *user, double *part, int64_t first, int64_t count)
 {
     dropout_job *job = user;
-    const double probability = job->probability, scale = job->scale;
-    const double *input = job->input + first;
-    double *output = job->output + first;
-    for (int64_t i = 0; i < count; i++) {
-        part[i] = part[i] >= probability ? scale : 0.0;
-        output[i] = input[i] * part[i];
-    }
-    check_output(job, first, count);
+    note(job, job->kernels->drop(job->input + first, count, job->probability, job->scale, part,
+                                 job->output + first));
 }
 
 static void mask_planes(void *user, double *part, int64_t first, int64_t count)
@@ -55,14 +47,10 @@ static void spread_planes(void *user, int64_t chunk)
     const int64_t end =
         first + job->planes_per_chunk < job->planes ? first + job->planes_per_chunk : job->planes;
     for (int64_t plane = first; plane < end; plane++) {
-        const double factor = job->plane_mask[plane];
         const int64_t start = plane * job->plane_size;
-        for (int64_t i = start; i < start + job->plane_size; i++) {
-            job->mask[i] = factor;
-            job->output[i] = job->input[i] * factor;
-        }
+        note(job, job->kernels->spread(job->input + start, job->plane_size, job->plane_mask[plane],
+                                       job->mask + start, job->output + start));
     }
-    check_output(job, first * job->plane_size, (end - first) * job->plane_size);
 }
 
 static hm_status drop_planes(hm_context *ctx, hm_stream *s, const hm_shape *shape, dropout_job *job)
@@ -100,7 +88,7 @@ static hm_status train(hm_context *ctx, double probability, bool spatial, const 
 
     hm_stream s;
     hm_stream_copy(&s, &rng->stream);
-    dropout_job job = {.kernels = hm_context_kernels(ctx)->reduce,
+    dropout_job job = {.kernels = hm_context_kernels(ctx)->random,
                        .probability = probability,
                        .scale = 1.0 / (1.0 - probability),
                        .input = input->data,
