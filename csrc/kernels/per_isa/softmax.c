@@ -1,6 +1,6 @@
 /*
  * Softmax of rows: largest entry, exponentials with their sum, and one multiplication by the sum's
- * reciprocal. A row stays in the first cache between the three.
+ * reciprocal. Rows stay in the first cache between the three.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -151,32 +151,68 @@ static bool log_shift(const double *x, int64_t n, double most, double less, doub
 }
 
 /* The largest entry gives 1, so what log1p wants is the sum without it. */
-static double log_of_sum(hm_exp_sum sum)
+static double beyond_largest(hm_exp_sum sum) { return (sum.high - 1.0) + sum.low; }
+
+static double log_of_sum(hm_exp_sum sum) { return vec_log1p(vec_of(beyond_largest(sum)))[0]; }
+
+/*
+ * Rows that stay in the first cache together: all maxima, then all sums, one division or logarithm
+ * with a lane for each row, and the results. A row alone would wait three times for the end of a
+ * chain of dependent operations, which takes longer than the work of 64 elements.
+ */
+enum { FEW_ELEMENTS = 1024 };
+
+static int64_t rows_together(int64_t rows, int64_t n)
 {
-    return vec_log1p(vec_of((sum.high - 1.0) + sum.low))[0];
+    const int64_t few = FEW_ELEMENTS / n > 1 ? FEW_ELEMENTS / n : 1;
+    const int64_t most = few < VEC_WIDTH ? few : VEC_WIDTH;
+    return rows < most ? rows : most;
+}
+
+/* False where an element is not finite. */
+static bool maxima(const double *x, int64_t rows, int64_t n, double *most)
+{
+    double trace = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        most[i] = HM_K(reduce).maximum(x + i * n, n);
+        trace += 0.0 * most[i];
+    }
+    return trace == 0;
 }
 
 static bool softmax(const double *x, int64_t rows, int64_t n, double *out)
 {
-    for (int64_t row = 0; row < rows; row++, x += n, out += n) {
-        const double most = HM_K(reduce).maximum(x, n);
-        if (isnan(most))
+    for (int64_t at = 0, few; at < rows; at += few, x += few * n, out += few * n) {
+        double most[VEC_WIDTH], total[VEC_WIDTH] = {0}, by[VEC_WIDTH];
+        few = rows_together(rows - at, n);
+        if (!maxima(x, few, n, most))
             return false;
-        const hm_exp_sum sum = exponentials_of(x, NULL, n, most, out);
-        scale(out, n, 1.0 / (sum.high + sum.low), out);
+        for (int64_t i = 0; i < few; i++) {
+            const hm_exp_sum sum = exponentials_of(x + i * n, NULL, n, most[i], out + i * n);
+            total[i] = sum.high + sum.low;
+        }
+        vec_store(by, 1.0 / vec_load_padded(total, (size_t)few));
+        for (int64_t i = 0; i < few; i++)
+            scale(out + i * n, n, by[i], out + i * n);
     }
     return true;
 }
 
 static bool log_softmax(const double *x, int64_t rows, int64_t n, double *out)
 {
-    for (int64_t row = 0; row < rows; row++, x += n, out += n) {
-        const double most = HM_K(reduce).maximum(x, n);
-        if (isnan(most) ||
-            !log_shift(x, n, most, log_of_sum(exponentials_of(x, NULL, n, most, NULL)), out))
+    bool finite = true;
+    for (int64_t at = 0, few; finite && at < rows; at += few, x += few * n, out += few * n) {
+        double most[VEC_WIDTH], rest[VEC_WIDTH] = {0}, less[VEC_WIDTH];
+        few = rows_together(rows - at, n);
+        if (!maxima(x, few, n, most))
             return false;
+        for (int64_t i = 0; i < few; i++)
+            rest[i] = beyond_largest(exponentials_of(x + i * n, NULL, n, most[i], NULL));
+        vec_store(less, vec_log1p(vec_load_padded(rest, (size_t)few)));
+        for (int64_t i = 0; i < few; i++)
+            finite &= log_shift(x + i * n, n, most[i], less[i], out + i * n);
     }
-    return true;
+    return finite;
 }
 
 static double masked_maximum(const double *x, const uint8_t *allowed, int64_t n)
