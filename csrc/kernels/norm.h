@@ -4,6 +4,7 @@
 #ifndef HM_NORM_KERNELS_H
 #define HM_NORM_KERNELS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct hm_norm_kernels {
@@ -16,14 +17,16 @@ typedef struct hm_norm_kernels {
     int64_t (*layer_rows)(const double *x, int64_t rows, int64_t n, double epsilon, double *out);
     int64_t (*rms_rows)(const double *x, int64_t rows, int64_t n, double epsilon, double *out);
 
-    /* (x - mean) * by, and the same times gamma plus beta, fused. Any n; out may be x. */
+    /* (x - mean) * by. Any n; out may be x. */
     void (*standardize)(const double *x, int64_t n, double mean, double by, double *out);
-    void (*affine)(const double *x, int64_t n, double mean, double by, double gamma, double beta,
+
+    /* The same times gamma plus beta, fused. Returns whether every result is finite. */
+    bool (*affine)(const double *x, int64_t n, double mean, double by, double gamma, double beta,
                    double *out);
 
     /* The latter with a column's own numbers in each column; rows of x and of out are a stride
      * apart. */
-    void (*affine_columns)(const double *x, int64_t rows, int64_t stride, int64_t columns,
+    bool (*affine_columns)(const double *x, int64_t rows, int64_t stride, int64_t columns,
                            const double *mean, const double *by, const double *gamma,
                            const double *beta, double *out);
 } hm_norm_kernels;

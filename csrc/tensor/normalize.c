@@ -150,6 +150,14 @@ typedef struct channel_job {
     int shift;
 } channel_job;
 
+/* Segments lie far apart, and the processor's own prefetching begins anew in each. */
+static void fetch(const double *segment, int64_t n)
+{
+    enum { LINE = 8, MOST = 1024 };
+    for (int64_t i = 0; i < least(n, MOST); i += LINE)
+        __builtin_prefetch(segment + i);
+}
+
 /* Elements first ... first+n-1 of the channel, gathered unless they lie in one segment. */
 static const double *channel_block(const channel_job *j, int64_t first, int64_t n,
                                    double room[HM_BLOCK])
@@ -160,6 +168,8 @@ static const double *channel_block(const channel_job *j, int64_t first, int64_t 
         return j->x + segment * stride + offset;
     for (int64_t done = 0; done < n; segment++, offset = 0) {
         const int64_t take = least(n - done, j->spatial - offset);
+        if (done + take < n)
+            fetch(j->x + (segment + 1) * stride, least(n - done - take, j->spatial));
         memcpy(room + done, j->x + segment * stride + offset, (size_t)take * sizeof *room);
         done += take;
     }
@@ -316,11 +326,9 @@ static void affine_segment(affine_task *t, int64_t unit)
     const double *x = t->x + unit * n;
     double *out = t->out + unit * n;
     const hm_standard s = t->standard[c];
-    if (s.shift == 0) {
-        t->kernels->norm->affine(x, n, s.mean, s.by, t->gamma[c], t->beta[c], out);
-        if (!isnan(t->kernels->reduce->largest_magnitude(out, n)))
-            return;
-    }
+    if (s.shift == 0 &&
+        t->kernels->norm->affine(x, n, s.mean, s.by, t->gamma[c], t->beta[c], out))
+        return;
     for (int64_t i = 0; i < n; i++)
         out[i] = careful_element(t, x[i], c);
 }
@@ -346,13 +354,12 @@ static void affine_panel(affine_task *t, int64_t row, int64_t rows, int64_t firs
         by[j] = t->standard[first + j].by;
         shifted |= t->standard[first + j].shift != 0;
     }
-    t->kernels->norm->affine_columns(x, rows, t->channels, columns, mean, by, gamma, beta, out);
-    for (int64_t i = 0; i < rows; i++, x += t->channels, out += t->channels) {
-        if (!shifted && !isnan(t->kernels->reduce->largest_magnitude(out, columns)))
-            continue;
+    if (!shifted && t->kernels->norm->affine_columns(x, rows, t->channels, columns, mean, by, gamma,
+                                                     beta, out))
+        return;
+    for (int64_t i = 0; i < rows; i++, x += t->channels, out += t->channels)
         for (int64_t j = 0; j < columns; j++)
             out[j] = careful_element(t, x[j], first + j);
-    }
 }
 
 static void columns_chunk(void *task, int64_t chunk)

@@ -23,33 +23,43 @@ static void standardize(const double *x, int64_t n, double mean, double by, doub
         standardize_vec(x + i, lanes_before(n, i), m, b, out + i);
 }
 
-static void affine(const double *x, int64_t n, double mean, double by, double gamma, double beta,
+static bool affine(const double *x, int64_t n, double mean, double by, double gamma, double beta,
                    double *out)
 {
     const vec m = vec_of(mean), b = vec_of(by), g = vec_of(gamma), s = vec_of(beta);
+    vec taint = vec_of(0.0);
     int64_t i = 0;
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
-        vec_store(out + i, vec_fma((vec_load(x + i) - m) * b, g, s));
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec y = vec_fma((vec_load(x + i) - m) * b, g, s);
+        taint = vec_taint(taint, y);
+        vec_store(out + i, y);
+    }
     if (i < n) {
         const size_t count = lanes_before(n, i);
-        vec_store_partial(out + i, count, vec_fma((vec_load_partial(x + i, count) - m) * b, g, s));
+        const vec y = vec_fma((vec_load_padded(x + i, count) - m) * b, g, s);
+        taint = vec_taint(taint, y);
+        vec_store_partial(out + i, count, y);
     }
+    return !vec_is_tainted(taint);
 }
 
-static void affine_columns(const double *x, int64_t rows, int64_t stride, int64_t columns,
+static bool affine_columns(const double *x, int64_t rows, int64_t stride, int64_t columns,
                            const double *mean, const double *by, const double *gamma,
                            const double *beta, double *out)
 {
+    vec taint = vec_of(0.0);
     for (int64_t i = 0; i < rows; i++, x += stride, out += stride)
         for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
             const size_t count = lanes_before(columns, j);
             const vec standard =
                 (vec_load_partial(x + j, count) - vec_load_partial(mean + j, count)) *
                 vec_load_partial(by + j, count);
-            vec_store_partial(out + j, count,
-                              vec_fma(standard, vec_load_partial(gamma + j, count),
-                                      vec_load_partial(beta + j, count)));
+            const vec y = vec_fma(standard, vec_load_partial(gamma + j, count),
+                                  vec_load_partial(beta + j, count));
+            taint = vec_taint(taint, y);
+            vec_store_partial(out + j, count, y);
         }
+    return !vec_is_tainted(taint);
 }
 
 /* Also true where nothing but epsilon counts, whatever was lost of the squares. */
@@ -59,24 +69,39 @@ VEC_INLINE bool comfortable(double squares, double epsilon)
            (squares >= HM_COMFORTABLE_LEAST || epsilon >= HM_COMFORTABLE_LEAST);
 }
 
+/*
+ * The sums of a short row are taken before the row above it is scaled: its factor, a hundred cycles of
+ * folding, division and square root, is then there when it is wanted (RMS of 4096 rows of 256, Zen 4:
+ * 285 to 240 microseconds; of 1024 rows of 768 160 to 174: two long rows push each other out of the
+ * first cache).
+ */
+enum { SHORT_ROW = 512 };
+
 static int64_t layer_rows(const double *x, int64_t rows, int64_t n, double epsilon, double *out)
 {
+    hm_moments next = {0};
     for (int64_t row = 0; row < rows; row++, x += n, out += n) {
-        const hm_moments m = HM_K(reduce).moments(x, n);
+        const hm_moments m = row == 0 || n > SHORT_ROW ? HM_K(reduce).moments(x, n) : next;
         if (!comfortable(m.squares, epsilon))
             return row;
-        standardize(x, n, m.mean, 1.0 / __builtin_sqrt(m.squares / (double)n + epsilon), out);
+        const double by = 1.0 / __builtin_sqrt(m.squares / (double)n + epsilon);
+        if (n <= SHORT_ROW && row + 1 < rows)
+            next = HM_K(reduce).moments(x + n, n);
+        standardize(x, n, m.mean, by, out);
     }
     return rows;
 }
 
 static int64_t rms_rows(const double *x, int64_t rows, int64_t n, double epsilon, double *out)
 {
+    double next = 0;
     for (int64_t row = 0; row < rows; row++, x += n, out += n) {
-        const double squares = HM_K(reduce).square_sum(x, n);
+        const double squares = row == 0 || n > SHORT_ROW ? HM_K(reduce).square_sum(x, n) : next;
         if (!comfortable(squares, epsilon))
             return row;
         const vec by = vec_of(1.0 / __builtin_sqrt(squares / (double)n + epsilon));
+        if (n <= SHORT_ROW && row + 1 < rows)
+            next = HM_K(reduce).square_sum(x + n, n);
         int64_t i = 0;
         for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
             vec_store(out + i, vec_load(x + i) * by);
