@@ -118,6 +118,23 @@ static void test_loss__sums(int formula)
     }
 }
 
+/* Whether b is a power of two or not, one term's quotient is that of a division. */
+static void test_loss__smooth_quotients(void)
+{
+    const double parameters[] = {1,         2,         0x1p-3,  0x1p1023, 0x1p-1022,
+                                 0x1p-1074, 0x3p-1074, 0.7,     3,        0x1.fffffffffffffp+1023};
+    uint64_t state = 77;
+    for (int p = 0; p < 10; p++)
+        for (int i = 0; i < 1000; i++) {
+            const double b = parameters[p], size = fabs(next_spread(&state, 1000));
+            const double e = i % 2 ? size : fmin(size, 1) * b, zero = 0, m = fmin(e, b);
+            const double right = fma(m / b, e - 0.5 * m, 0.0);
+            int isa = 0;
+            for (const hm_kernels *k; (k = next_table(&isa));)
+                CHECK(same(k->loss->sum[HM_LOSS_SMOOTH](&zero, &e, 1, b), right));
+        }
+}
+
 static void test_loss__gradients(int formula)
 {
     const hm_kernels *baseline = hm_kernels_for(HMATH_ISA_BASELINE);
@@ -268,6 +285,7 @@ int main(void)
         test_loss__sums(formula);
     for (int formula = 0; formula < HM_LOSS_FORMULAS; formula++)
         test_loss__gradients(formula);
+    test_loss__smooth_quotients();
     test_loss__focal();
     test_loss__impossible_events();
     test_loss__no_divergence();
