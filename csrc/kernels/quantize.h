@@ -31,6 +31,7 @@ typedef struct hm_quantize_kernels {
     bool (*column_extremes)(const double *x, int64_t rows, int64_t stride, int64_t columns,
                             double *low, double *high);
 
+    /* |x / scale| <= 2^50, or a scale below 2^-1000. */
     void (*encode)(const double *x, int64_t n, const hm_coding *coding, int8_t *q);
 
     /* Column j of x[i*stride + j] with scale[j] and zero[j]; q likewise. */

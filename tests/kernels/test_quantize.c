@@ -116,6 +116,30 @@ static void test_coding(const hm_quantize_kernels *k)
     }
 }
 
+/*
+ * Middles between two integers, times the scale, and their neighbours: the quotient decides, whatever
+ * a product with the scale's inverse would say.
+ */
+static void test_coding__near_the_middle(const hm_quantize_kernels *k)
+{
+    const double scales[] = {1, 0.1, 1.0 / 3, 3.7, 0x1.fffffffffffffp-3, 1e300, 1e-300, 1e-307};
+    for (int s = 0; s < 8; s++) {
+        const hm_coding coding = {scales[s], 5, -128};
+        for (int step = -2; step <= 2; step++) {
+            double row[300];
+            int8_t q[300];
+            for (int i = 0; i < 300; i++) {
+                row[i] = (i - 149.5) * scales[s];
+                for (int j = 0; j < abs(step); j++)
+                    row[i] = nextafter(row[i], step < 0 ? -INFINITY : INFINITY);
+            }
+            k->encode(row, 300, &coding, q);
+            for (int i = 0; i < 300; i++)
+                CHECK_INT(q[i], code_one(row[i], scales[s], 5, -128));
+        }
+    }
+}
+
 static void test_decoding__tells_of_overflow(const hm_quantize_kernels *k)
 {
     const hm_coding huge = {0x1p1022, 0, -127};
@@ -145,6 +169,7 @@ int main(void)
         test_extremes__tell_of_non_finite(table->quantize);
         test_columns(table->quantize);
         test_coding(table->quantize);
+        test_coding__near_the_middle(table->quantize);
         test_decoding__tells_of_overflow(table->quantize);
     }
     return check_report();

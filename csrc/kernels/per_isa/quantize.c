@@ -74,12 +74,40 @@ VEC_INLINE bytes encode_lanes(vec x, vec scale, vec zero, vec low)
     return __builtin_convertvector(vec_round_to_int(clamped), bytes);
 }
 
+/*
+ * The product with the scale's inverse is within 2^-52 of the quotient, relatively, and rounds to the
+ * same integer but where the quotient is that close to the middle between two. Then, and for scales whose
+ * inverse is no normal number, it is divided, which takes longer than all the rest.
+ */
+typedef struct inverse_coding {
+    vec inverse, least, most, shift;
+} inverse_coding;
+
+VEC_INLINE bool inverse_serves(double scale) { return scale >= 0x1p-1000 && scale <= 0x1p1000; }
+
+/* False where a lane is close to the middle. |x / scale| at most 2^11. */
+VEC_INLINE bool encode_by_inverse(vec x, const inverse_coding *c, int8_t *q)
+{
+    const vec rounded = vec_fma(x, c->inverse, vec_of(0x1.8p52)) - 0x1.8p52;
+    const vec rest = vec_fma(x, c->inverse, -rounded);
+    if (!vec_mask_all(vec_less(vec_abs(rest), vec_of(0.5 - 0x1p-40))))
+        return false;
+    const vec clamped = vec_min(vec_max(rounded, c->least), c->most);
+    store_bytes(q, __builtin_convertvector(vec_round_to_int(clamped + c->shift), bytes));
+    return true;
+}
+
 static void encode(const double *x, int64_t n, const hm_coding *coding, int8_t *q)
 {
     const vec scale = vec_of(coding->scale), zero = vec_of(coding->zero), low = vec_of(coding->low);
+    const inverse_coding c = {vec_of(1.0 / coding->scale), low - zero, 127.0 - zero, zero};
+    const bool by_inverse = inverse_serves(coding->scale);
     int64_t i = 0;
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
-        store_bytes(q + i, encode_lanes(vec_load(x + i), scale, zero, low));
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec v = vec_load(x + i);
+        if (!by_inverse || !encode_by_inverse(v, &c, q + i))
+            store_bytes(q + i, encode_lanes(v, scale, zero, low));
+    }
     if (i < n) {
         size_t lanes = (size_t)(n - i);
         bytes last = encode_lanes(vec_load_partial(x + i, lanes), scale, zero, low);
