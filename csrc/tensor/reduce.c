@@ -490,9 +490,11 @@ static void reduce_unit(const axis_task *t, int64_t slab, int64_t at, int64_t co
     if (t->inner > 1) {
         reduce_panel(t->kernels, t->kind == AXIS_SUM ? &column_sum : &column_moment, x, t->extent,
                      t->inner, columns, parts);
+    } else if (t->kind == AXIS_SUM && t->extent <= HM_BLOCK) {
+        parts[0] = t->kernels->reduce->sum(x, t->extent); /* one block: no tree, +0 of nothing */
     } else if (t->kind == AXIS_SUM) {
         const sum_job job = plain_sum_job(t->kernels, HM_ROW_SUM, x, NULL);
-        parts[0] = t->extent > 0 ? sum_once(NULL, &job, t->extent) : 0.0;
+        parts[0] = sum_once(NULL, &job, t->extent);
     } else {
         const hm_moments m = moments_once(NULL, t->kernels, (hm_source){x, 1, 0}, t->extent);
         parts[0] = m.mean;
