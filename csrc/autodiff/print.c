@@ -2,12 +2,12 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "autodiff/leaf.h"
 #include "autodiff/order.h"
 #include "runtime/alloc.h"
+#include "runtime/failure.h"
 #include "runtime/scalar.h"
 
 /* ------------------------------------------------- text that grows */
@@ -55,16 +55,10 @@ static hm_status publish(hm_context *ctx, text *t, hm_value **out)
     return st;
 }
 
-/* The shortest decimal that reads back as x. */
 static void say_number(text *t, double x)
 {
-    char number[32];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(number, sizeof number, "%.*g", digits, x);
-        if (strtod(number, NULL) == x)
-            break;
-    }
-    say(t, "%s", number);
+    char number[HM_NUMBER];
+    say(t, "%s", hm_number_text(x, number));
 }
 
 /* ------------------------------------------------- what to call a node */

@@ -13,26 +13,39 @@
 #include "runtime/context.h"
 #include "runtime/value.h"
 
-enum { NUMBER = 40 };
+/* The host may have set a locale, whose decimal point may even have several bytes. */
+static void put_point(char *text)
+{
+    char *comma = text + strspn(text, "-0123456789");
+    const size_t bytes = strcspn(comma, "0123456789e");
+    if (!bytes)
+        return;
+    *comma = '.';
+    memmove(comma + 1, comma + bytes, strlen(comma + bytes) + 1);
+}
 
-/* The shortest decimal text that reads back as x, always with a point or an exponent: 0.5, 3.0, 1e-05. */
-static const char *number_text(double x, char text[NUMBER])
+const char *hm_number_text(double x, char text[HM_NUMBER])
 {
     if (isnan(x))
         return "nan";
     if (isinf(x))
         return x > 0 ? "inf" : "-inf";
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, NUMBER - 3, "%.*g", digits, x);
+        snprintf(text, HM_NUMBER, "%.*g", digits, x);
         if (strtod(text, NULL) == x)
             break;
     }
-    char *comma = strchr(text, ','); /* the host may have set a locale */
-    if (comma)
-        *comma = '.';
-    if (!strpbrk(text, ".e"))
-        strcat(text, ".0");
+    put_point(text);
     return text;
+}
+
+/* The same, always with a point or an exponent: 0.5, 3.0, 1e-05. */
+static const char *number_text(double x, char text[HM_NUMBER])
+{
+    const char *plain = hm_number_text(x, text);
+    if (plain == text && !strpbrk(text, ".e"))
+        strcat(text, ".0");
+    return plain;
 }
 
 /* "argument" or "argument[index]". */
@@ -96,7 +109,7 @@ hm_status hm_fail_domain_because(hm_context *ctx, const char *argument, int64_t 
     hm_failure *failure = begin(ctx, HMATH_DOMAIN_ERROR, argument, index);
     failure->error.value = value;
     failure->error.requirement = requirement;
-    char place[HM_TEXT], number[NUMBER];
+    char place[HM_TEXT], number[HM_NUMBER];
     say(failure, "%s = %s%s%s; required %s", place_text(argument, index, place),
         number_text(value, number), *reason ? " " : "", reason, requirement);
     return HMATH_CHECKED;
@@ -116,7 +129,7 @@ hm_status hm_fail_nonfinite(hm_context *ctx, const char *argument, int64_t index
 {
     hm_failure *failure = begin(ctx, HMATH_NON_FINITE, argument, index);
     failure->error.value = value;
-    char place[HM_TEXT], number[NUMBER];
+    char place[HM_TEXT], number[HM_NUMBER];
     say(failure, "%s = %s is not finite", place_text(argument, index, place),
         number_text(value, number));
     return HMATH_CHECKED;
@@ -124,9 +137,9 @@ hm_status hm_fail_nonfinite(hm_context *ctx, const char *argument, int64_t index
 
 hm_status hm_fail_dimension(hm_context *ctx, const char *argument, int64_t expected, int64_t actual)
 {
-    char expected_text[NUMBER], actual_text[NUMBER];
-    snprintf(expected_text, NUMBER, "%lld", (long long)expected);
-    snprintf(actual_text, NUMBER, "%lld", (long long)actual);
+    char expected_text[HM_NUMBER], actual_text[HM_NUMBER];
+    snprintf(expected_text, HM_NUMBER, "%lld", (long long)expected);
+    snprintf(actual_text, HM_NUMBER, "%lld", (long long)actual);
     return hm_fail_shape(ctx, argument, expected_text, actual_text);
 }
 

@@ -4,7 +4,7 @@
 
 #include "runtime/status.h"
 
-enum { HM_TEXT = 128, HM_MESSAGE = 640 };
+enum { HM_NUMBER = 40, HM_TEXT = 128, HM_MESSAGE = 640 };
 
 typedef struct hm_failure {
     hmath_error error;
@@ -12,6 +12,9 @@ typedef struct hm_failure {
     char actual[HM_TEXT];
     char message[HM_MESSAGE];
 } hm_failure;
+
+/* The shortest decimal that reads back as x, written with a point in every locale: 0.5, 3, 1e-05, inf. */
+const char *hm_number_text(double x, char text[HM_NUMBER]);
 
 /* A copy whose texts are its own. */
 void hm_failure_copy(hm_failure *to, const hm_failure *from);

@@ -150,6 +150,43 @@ def test_versions() -> None:
     assert hmath.numerics_version() == 1
 
 
+LOCALE = """comment_char %
+escape_char /
+LC_NUMERIC
+decimal_point ","
+thousands_sep ""
+grouping -1
+END LC_NUMERIC
+"""
+
+NUMBERS = """
+import locale
+from hmath import autodiff, deeplearning_core as core
+
+locale.setlocale(locale.LC_NUMERIC, "comma")
+print(locale.str(0.5), autodiff.variable("x") * 0.25, end=" ")
+try:
+    core.activation(core.ELU(-1.5), 1.0)
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_texts_are_the_same_in_every_locale(tmp_path: Path) -> None:
+    localedef = shutil.which("localedef")
+    if localedef is None:
+        pytest.skip("no localedef here, to make a locale with a decimal comma")
+    (tmp_path / "comma.src").write_text(LOCALE)
+    # Categories that are not defined make it grumble; -c goes on.
+    subprocess.run(
+        [localedef, "-c", "--no-archive", "-i", "comma.src", "./comma"], cwd=tmp_path, capture_output=True
+    )
+    if not (tmp_path / "comma" / "LC_NUMERIC").exists():
+        pytest.skip("localedef lacks its character maps here")
+    got = run(sys.executable, "-c", NUMBERS, LOCPATH=str(tmp_path))
+    assert got == "0,5 <Expr: x * 0.25> core.activation: method.parameter = -1.5; required > 0\n"
+
+
 OWNERS_LEFT = """
 from hmath import autodiff, deeplearning_layers as layers, random, tensor
 
