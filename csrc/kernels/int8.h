@@ -37,27 +37,24 @@ typedef struct hm_int8_kernels {
                       void *sliver);
 
     /*
-     * columns <= tile_columns of a row-major matrix, into a panel. sums[j] += the sum of column j, unless
-     * sums is NULL.
+     * Columns of a row-major matrix into panels of tile_columns, panel_bytes apart. sums[j] += the sum of
+     * column j, unless sums is NULL.
      */
     void (*pack_right)(int64_t depth, int64_t columns, const int8_t *right, int64_t stride,
-                       void *panel, double *sums);
+                       void *panels, size_t panel_bytes, double *sums);
 
-    /* sums[i * tile_columns + j] over the depth of one block; all tile_columns columns are written.
+    /*
+     * A sliver of rows times the panels of some columns, over the depth of one block. total = the sums of
+     * products + what `out` holds already (unless `first`); kept in out or, if `last`, turned into
+     * sum of (a - za)(b - zb) = total - zb*sum_a - za*sum_b + depth*za*zb, and out = that * scale_b *
+     * scale_a. False where that sum is no signed 32-bit integer (looked at if last).
      */
-    void (*tile)(int64_t rows, int64_t depth, const void *sliver, const void *panel, int32_t *sums);
+    bool (*multiply)(const hm_int8_coding *coding, int64_t rows, int64_t columns, int64_t depth,
+                     const void *sliver, const void *panels, size_t panel_bytes, bool first,
+                     bool last, double *out, int64_t out_stride);
 
     /* The sum of n integers. */
     int64_t (*sum)(const int8_t *x, int64_t n);
-
-    /*
-     * Rows of a tile. total = sums + what `out` holds already (unless `first`); kept in out or, if
-     * `last`, turned into sum of (a - za)(b - zb) = total - zb*sum_a - za*sum_b + depth*za*zb, and
-     * out = that * scale_b * scale_a. False where that sum is no signed 32-bit integer (looked at
-     * if last).
-     */
-    bool (*finish)(const hm_int8_coding *coding, int64_t rows, int64_t columns, const int32_t *sums,
-                   bool first, bool last, double *out, int64_t out_stride);
 } hm_int8_kernels;
 
 #endif

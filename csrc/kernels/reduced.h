@@ -18,6 +18,12 @@ typedef struct hm_reduced_format {
     double largest;    /* the largest finite number */
 } hm_reduced_format;
 
+/*
+ * Numbers between the rows of a sliver: a line of cache, without which rows a power of two apart would
+ * all fall into one set of L1.
+ */
+enum { HM_SLIVER_GAP = 16 };
+
 typedef struct hm_reduced_kernels {
     int32_t tile_rows, tile_columns;
 
@@ -27,15 +33,22 @@ typedef struct hm_reduced_kernels {
      */
     bool (*round)(const hm_reduced_format *format, const double *x, int64_t n, float *out);
 
-    /* The same for a block: rows into a sliver, k by k; columns of a row-major matrix into a panel. */
+    /*
+     * The same for a block: rows <= tile_rows, row-major with the given stride, into a sliver of tile_rows *
+     * (depth + HM_SLIVER_GAP) numbers; columns of a row-major matrix into panels of tile_columns, `panel` numbers apart.
+     */
     bool (*pack_left)(const hm_reduced_format *format, int64_t rows, int64_t depth,
                       const double *left, int64_t stride, float *sliver);
     bool (*pack_right)(const hm_reduced_format *format, int64_t depth, int64_t columns,
-                       const double *right, int64_t stride, float *panel);
+                       const double *right, int64_t stride, float *panels, int64_t panel);
 
-    /* Continue the chains in out, or start them; false where one of them is no longer finite. */
-    bool (*tile)(int64_t rows, int64_t columns, int64_t depth, const float *sliver,
-                 const float *panel, bool first, double *out, int64_t out_stride);
+    /*
+     * A sliver of rows times the panels of some columns: continue the chains in out (rows x columns), or
+     * start them; false where one of them is no longer finite.
+     */
+    bool (*multiply)(int64_t rows, int64_t columns, int64_t depth, const float *sliver,
+                     const float *panels, int64_t panel, bool first, double *out,
+                     int64_t out_stride);
 } hm_reduced_kernels;
 
 #endif

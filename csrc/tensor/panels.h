@@ -2,10 +2,10 @@
  * Matrix products whose operands are converted on their way into the kernel: the loops, the packing
  * buffers and the threads, for any element type.
  *
- * The right operand is packed a block at a time, `depth_block` x PANEL_COLUMNS at most, into panels of
- * tile_columns; then blocks of rows are packed into slivers of tile_rows and multiplied with every panel.
- * Blocks of depth follow one another in increasing order for every element of the result. What is packed
- * at one time is bounded, whatever the operands' size.
+ * The right operand is packed into panels of tile_columns, the left one into slivers of at most
+ * tile_rows, and every sliver is multiplied with every panel. Blocks of depth follow one another in
+ * increasing order for every element of the result. What is packed at one time is bounded, whatever the
+ * operands' size.
  */
 #ifndef HM_PANELS_H
 #define HM_PANELS_H
@@ -14,8 +14,6 @@
 
 #include "runtime/context.h"
 
-enum { HM_SLIVER_BYTES = 32 << 10 };
-
 typedef struct hm_range {
     int64_t first, count;
 } hm_range;
@@ -23,17 +21,16 @@ typedef struct hm_range {
 typedef struct hm_panels {
     int64_t rows, columns, depth; /* depth >= 1 */
     int64_t tile_rows, tile_columns, depth_block;
-    size_t sliver_bytes,
-        panel_bytes; /* of one sliver and one panel over depth_block; slivers lie on the
-                                         stack and have at most HM_SLIVER_BYTES */
+    size_t sliver_bytes, panel_bytes; /* of one sliver and one panel over a block of depth */
+    double serial; /* fewer multiplications than this stay on the caller's thread */
 
-    /* Fill one panel (of at most tile_columns) or one sliver (of at most tile_rows). */
-    void (*pack_right)(const void *job, hm_range k, hm_range columns, void *panel);
+    /* Fill one sliver (of at most tile_rows), and the panels of any number of columns. */
     void (*pack_left)(const void *job, hm_range rows, hm_range k, void *sliver);
+    void (*pack_right)(const void *job, hm_range k, hm_range columns, void *panels);
 
-    /* One tile: called once for every block of depth, in increasing order. */
-    void (*tile)(void *job, hm_range rows, hm_range columns, hm_range k, const void *sliver,
-                 const void *panel);
+    /* A sliver times panels: called once for every block of depth, in increasing order. */
+    void (*multiply)(void *job, hm_range rows, hm_range columns, hm_range k, const void *sliver,
+                     const void *panels);
 } hm_panels;
 
 /* HMATH_OK or HMATH_NO_MEMORY. */

@@ -20,46 +20,59 @@ static int8_t random_byte(int extreme)
     return extreme ? (q & 1 ? -128 : 127) : q;
 }
 
-static void check_tile(const hm_int8_kernels *k, int64_t rows, int64_t columns, int64_t depth,
-                       int extreme)
+/* A product of whole and partial panels, with scales of 1: the exact sums. */
+static void check_product(const hm_int8_kernels *k, int64_t rows, int64_t columns, int64_t depth,
+                          int extreme)
 {
     const int64_t padded = (depth + 3) / 4 * 4, left_stride = depth + 3, right_stride = columns + 5;
+    const int64_t panels = (columns + k->tile_columns - 1) / k->tile_columns;
+    const size_t panel = k->right_step * (size_t)padded + 64; /* a gap */
     int8_t *left = malloc((size_t)(rows * left_stride)),
            *right = malloc((size_t)(depth * right_stride) + 1);
     void *sliver = malloc(k->left_step * (size_t)padded + (size_t)k->tile_rows * 4);
-    void *panel = malloc(k->right_step * (size_t)padded + 1);
-    int32_t *sums = malloc(sizeof(int32_t) * (size_t)(k->tile_rows * k->tile_columns));
+    void *packed = malloc((size_t)panels * panel);
+    double *totals = malloc(sizeof(double) * (size_t)columns),
+           *scales = malloc(sizeof(double) * (size_t)columns),
+           *out = malloc(sizeof(double) * (size_t)(rows * right_stride));
     for (int64_t i = 0; i < rows * left_stride; i++)
         left[i] = random_byte(extreme);
     for (int64_t i = 0; i < depth * right_stride; i++)
         right[i] = extreme == 2 ? -128 : random_byte(extreme);
     if (extreme == 2)
         memset(left, -128, (size_t)(rows * left_stride));
+    for (int64_t j = 0; j < columns; j++) {
+        totals[j] = 0.5;
+        scales[j] = 1;
+    }
+    for (int64_t i = 0; i < rows * right_stride; i++)
+        out[i] = 0.25;
 
     k->pack_left(rows, depth, left, left_stride, sliver);
-    double totals[64] = {0.5};
-    k->pack_right(depth, columns, right, right_stride, panel, totals);
-    for (int64_t j = 0; j < columns; j++) {
-        double wanted = j == 0 ? 0.5 : 0;
-        for (int64_t d = 0; d < depth; d++)
-            wanted += right[d * right_stride + j];
-        CHECK_BITS(totals[j], wanted);
-    }
-    k->tile(rows, depth, sliver, panel, sums);
+    k->pack_right(depth, columns, right, right_stride, packed, panel, totals);
+    const hm_int8_coding coding = {.scales = scales};
+    CHECK(k->multiply(&coding, rows, columns, depth, sliver, packed, panel, true, true, out,
+                      right_stride));
     int bad = 0;
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++) {
+    for (int64_t j = 0; j < right_stride; j++) {
+        double wanted = 0.5;
+        for (int64_t d = 0; j < columns && d < depth; d++)
+            wanted += right[d * right_stride + j];
+        bad += j < columns && totals[j] != wanted;
+        for (int64_t i = 0; i < rows; i++) {
             int64_t sum = 0;
-            for (int64_t d = 0; d < depth; d++)
+            for (int64_t d = 0; j < columns && d < depth; d++)
                 sum += left[i * left_stride + d] * right[d * right_stride + j];
-            bad += sums[i * k->tile_columns + j] != sum;
+            bad += out[i * right_stride + j] != (j < columns ? (double)sum : 0.25);
         }
+    }
     CHECK_INT(bad, 0);
     free(left);
     free(right);
     free(sliver);
-    free(panel);
-    free(sums);
+    free(packed);
+    free(totals);
+    free(scales);
+    free(out);
 }
 
 static void check_sums(const hm_int8_kernels *k)
@@ -73,71 +86,112 @@ static void check_sums(const hm_int8_kernels *k)
     }
 }
 
-/* No zero points: two rows of sums times their scales, and what stands behind them is left alone. */
-static void check_plain_finish(const hm_int8_kernels *k, double row_scale, const double *scales)
+/*
+ * Products of one step of depth are whatever the test wants: the left operand is a column of ones, the
+ * right one the sums.
+ */
+typedef struct one_step {
+    const hm_int8_kernels *kernels;
+    int64_t rows, columns;
+    int32_t sliver[512];
+    char packed[1 << 12];
+} one_step;
+
+static void set_up(one_step *s, const hm_int8_kernels *k, int64_t rows, int64_t columns,
+                   const int8_t *right)
 {
-    int32_t from[2 * 64];
-    double out[2 * 64];
-    for (int64_t columns = 1; columns <= k->tile_columns && columns <= 19; columns++) {
-        const double row_scales[2] = {row_scale, 3};
-        const hm_int8_coding plain = {.row_scales = row_scales, .scales = scales, .depth = 7};
-        for (int j = 0; j < 2 * 64; j++) {
-            from[j] = 1000 * j - 64000;
-            out[j] = 0.25;
-        }
-        const hm_int8_coding by_column = {.scales = scales, .depth = 7};
-        CHECK(k->finish(&by_column, 1, columns, from, true, true, out, 64));
-        for (int j = 0; j < columns; j++)
-            CHECK_BITS(out[j], from[j] * scales[j]);
-        CHECK(k->finish(&plain, 2, columns, from, true, true, out, 64));
-        for (int i = 0; i < 2; i++)
-            for (int j = 0; j < 64; j++)
-                CHECK_BITS(out[i * 64 + j],
-                           j < columns ? from[i * k->tile_columns + j] * scales[j] * row_scales[i]
-                                       : 0.25);
-    }
+    const int8_t ones[32] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    s->kernels = k;
+    s->rows = rows;
+    s->columns = columns;
+    k->pack_left(rows, 1, ones, 1, s->sliver);
+    k->pack_right(1, columns, right, columns, s->packed, k->right_step * 4, NULL);
 }
 
-/* The largest and the smallest 32-bit sums pass, their neighbours do not; in every lane. */
-static void check_finish(const hm_int8_kernels *k)
+static bool run_step(const one_step *s, const hm_int8_coding *coding, bool first, bool last,
+                     double *out, int64_t stride)
 {
-    enum { N = 19 };
-    double zeros[N], sums[N], scales[N], out[N];
-    int32_t from[2 * 64] = {0};
+    return s->kernels->multiply(coding, s->rows, s->columns, 1, s->sliver, s->packed,
+                                s->kernels->right_step * 4, first, last, out, stride);
+}
+
+/* No zero points: sums times their scales, and what stands beside them is left alone. */
+static void check_scales(const hm_int8_kernels *k)
+{
+    enum { STRIDE = 128 };
+    const int64_t c = k->tile_columns;
+    double scales[STRIDE], row_scales[16], out[16 * STRIDE];
+    int8_t right[STRIDE];
+    for (int j = 0; j < STRIDE; j++) {
+        scales[j] = 1.0 / (3 + j);
+        right[j] = (int8_t)(2 * j - 128);
+    }
+    for (int i = 0; i < 16; i++)
+        row_scales[i] = 0.1 * (i + 1);
+    for (int64_t rows = 1; rows <= k->tile_rows; rows++)
+        for (int64_t columns = 1; columns <= 3 * c + 1; columns += rows == 1 ? 1 : c / 2) {
+            one_step step;
+            set_up(&step, k, rows, columns, right);
+            for (int by_row = 0; by_row < 2; by_row++) {
+                const hm_int8_coding coding = {.scales = scales,
+                                               .row_scales = by_row ? row_scales : NULL};
+                int bad = 0;
+                for (int j = 0; j < 16 * STRIDE; j++)
+                    out[j] = 0.25;
+                CHECK(run_step(&step, &coding, true, true, out, STRIDE));
+                for (int64_t i = 0; i < rows; i++)
+                    for (int64_t j = 0; j < STRIDE; j++) {
+                        double wanted = right[j] * scales[j];
+                        if (by_row)
+                            wanted *= row_scales[i];
+                        bad += !same_bits(out[i * STRIDE + j], j < columns ? wanted : 0.25);
+                    }
+                CHECK_INT(bad, 0);
+            }
+        }
+}
+
+/* The largest and the smallest 32-bit sums pass, their neighbours do not; in every column. */
+static void check_limits(const hm_int8_kernels *k)
+{
+    enum { N = 2 * 32 + 19 };
+    double zeros[N], sums[N], scales[N], out[2 * N];
+    int8_t right[N] = {0};
     for (int j = 0; j < N; j++) {
         zeros[j] = j % 3 - 1;
         sums[j] = 10.0 * j;
         scales[j] = 0.5;
     }
-    const double row_zero = 2, row_sum = 100, row_scale = 4;
-    const hm_int8_coding coding = {.row_zeros = &row_zero,
-                                   .row_sums = &row_sum,
-                                   .row_scales = &row_scale,
+    const double row_zeros[] = {2, 2}, row_sums[] = {100, 100}, row_scales[] = {4, 4};
+    const hm_int8_coding coding = {.row_zeros = row_zeros,
+                                   .row_sums = row_sums,
+                                   .row_scales = row_scales,
                                    .zeros = zeros,
                                    .sums = sums,
                                    .scales = scales,
                                    .depth = 7};
+    one_step step;
     for (int place = 0; place < N; place++) {
         const double corrections = -zeros[place] * 100 - 2 * sums[place] + 7 * 2 * zeros[place];
         const double limits[] = {-0x1p31, 0x1p31 - 1, -0x1p31 - 1, 0x1p31};
+        right[place] = 5;
+        set_up(&step, k, 2, N, right);
+        right[place] = 0;
         for (int which = 0; which < 4; which++) {
-            memset(from, 0, sizeof from);
-            for (int j = 0; j < N; j++)
-                out[j] = 0;
-            out[place] = limits[which] - corrections - 5;
-            from[place] = 5;
-            CHECK(k->finish(&coding, 1, N, from, false, true, out, N) == (which < 2));
+            memset(out, 0, sizeof out);
+            out[N + place] = limits[which] - corrections - 5;
+            CHECK(run_step(&step, &coding, false, true, out, N) == (which < 2));
             if (which < 2)
-                CHECK_BITS(out[place], limits[which] * 4 * 0.5);
+                CHECK_BITS(out[N + place], limits[which] * 4 * 0.5);
         }
     }
     for (int j = 0; j < N; j++)
-        from[j] = j - 9;
-    CHECK(k->finish(&coding, 1, N, from, true, false, out, N));
-    CHECK(k->finish(&coding, 1, N, from, false, false, out, N));
-    for (int j = 0; j < N; j++)
-        CHECK_BITS(out[j], 2.0 * (j - 9));
-    check_plain_finish(k, row_scale, scales);
+        right[j] = (int8_t)(j - 9);
+    set_up(&step, k, 2, N, right);
+    CHECK(run_step(&step, &coding, true, false, out, N));
+    CHECK(run_step(&step, &coding, false, false, out, N));
+    for (int j = 0; j < 2 * N; j++)
+        CHECK_BITS(out[j], 2.0 * (j % N - 9));
 }
 
 static void test_kernels(const char *name, const hm_int8_kernels *k)
@@ -145,13 +199,15 @@ static void test_kernels(const char *name, const hm_int8_kernels *k)
     printf("%s\n", name);
     for (int64_t rows = 1; rows <= k->tile_rows; rows++)
         for (int64_t depth = 1; depth < 40; depth++)
-            check_tile(k, rows, 1 + (rows * 7 + depth) % k->tile_columns, depth, (int)(depth % 3));
+            check_product(k, rows, 1 + (rows * 7 + depth) % (3 * k->tile_columns), depth,
+                          (int)(depth % 3));
     for (int extreme = 0; extreme < 3; extreme++)
-        check_tile(k, k->tile_rows, k->tile_columns, 1024, extreme);
-    check_tile(k, 2, k->tile_columns, HM_INT8_DEPTH, 2);
-    check_tile(k, 2, k->tile_columns, HM_INT8_DEPTH, 1);
+        check_product(k, k->tile_rows, 5 * k->tile_columns, 1024, extreme);
+    check_product(k, 2, k->tile_columns, HM_INT8_DEPTH, 2);
+    check_product(k, 2, k->tile_columns, HM_INT8_DEPTH, 1);
     check_sums(k);
-    check_finish(k);
+    check_scales(k);
+    check_limits(k);
 }
 
 int main(void)

@@ -89,14 +89,15 @@ static double random_double(void)
 }
 
 /* C's fmaf rounds once by definition; the chains start at +0 and go on across a block. */
-static void check_tile(const hm_reduced_kernels *k, int64_t rows, int64_t columns, int64_t depth,
-                       double scale)
+static void check_product(const hm_reduced_kernels *k, int64_t rows, int64_t columns, int64_t depth,
+                          double scale)
 {
     const int64_t r = k->tile_rows, c = k->tile_columns, cut = depth / 3;
+    const int64_t panels = (columns + c - 1) / c, panel = c * depth + 5; /* 5: a gap */
     double *left = malloc(sizeof(double) * (size_t)(rows * depth)),
            *right = malloc(sizeof(double) * (size_t)(depth * columns));
-    float *sliver = malloc(sizeof(float) * (size_t)(r * depth)),
-          *panel = malloc(sizeof(float) * (size_t)(c * depth));
+    float *sliver = malloc(sizeof(float) * (size_t)(r * (depth + HM_SLIVER_GAP))),
+          *packed = malloc(sizeof(float) * (size_t)(panels * panel));
     double *out = malloc(sizeof(double) * (size_t)(rows * (columns + 2)));
     float *a = malloc(sizeof(float) * (size_t)(rows * depth)),
           *b = malloc(sizeof(float) * (size_t)(depth * columns));
@@ -111,8 +112,8 @@ static void check_tile(const hm_reduced_kernels *k, int64_t rows, int64_t column
     for (int64_t first = 0; first < depth; first += first ? depth : cut ? cut : depth) {
         const int64_t n = first || !cut ? depth - first : cut;
         CHECK(k->pack_left(&half, rows, n, left + first, depth, sliver));
-        CHECK(k->pack_right(&half, n, columns, right + first * columns, columns, panel));
-        CHECK(k->tile(rows, columns, n, sliver, panel, first == 0, out, columns + 2));
+        CHECK(k->pack_right(&half, n, columns, right + first * columns, columns, packed, panel));
+        CHECK(k->multiply(rows, columns, n, sliver, packed, panel, first == 0, out, columns + 2));
     }
     int bad = 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -128,20 +129,24 @@ static void check_tile(const hm_reduced_kernels *k, int64_t rows, int64_t column
     free(left);
     free(right);
     free(sliver);
-    free(panel);
+    free(packed);
     free(out);
     free(a);
     free(b);
 }
 
-static void test_tiles(const hm_reduced_kernels *k)
+static void test_products(const hm_reduced_kernels *k)
 {
+    const int64_t c = k->tile_columns;
     for (int64_t rows = 1; rows <= k->tile_rows; rows++)
-        for (int64_t depth = 1; depth < 30; depth += 4)
-            check_tile(k, rows, 1 + (rows * 5 + depth) % k->tile_columns, depth, 1.0);
-    check_tile(k, k->tile_rows, k->tile_columns, 512, 300.0);
+        for (int64_t depth = 1; depth < 30; depth += 4) {
+            check_product(k, rows, 1 + (rows * 5 + depth) % c, depth, 1.0);
+            check_product(k, rows, 2 * c + (rows * 5 + depth) % c, depth, 1.0);
+        }
+    check_product(k, k->tile_rows, 6 * c + 1, 3, 1.0);
+    check_product(k, k->tile_rows, c, 512, 300.0);
     /* products that are subnormal in binary32, where a rounding to odd in double has to hold as well */
-    check_tile(k, k->tile_rows, k->tile_columns, 64, 0x1p-24);
+    check_product(k, k->tile_rows, c, 64, 0x1p-24);
 }
 
 /* Sums that meet every case of a fused multiply-add: ties, cancellation, the ends of the range. */
@@ -156,26 +161,37 @@ static void test_hard_sums(const hm_reduced_kernels *k)
             for (int c = 0; c < 8; c++) {
                 const double left[] = {factors[a][0], factors[b][0], factors[c][0]};
                 const double right[] = {factors[a][1], factors[b][1], factors[c][1]};
-                float sliver[14 * 3], panel[32 * 3];
+                float sliver[14 * (3 + HM_SLIVER_GAP)], panel[32 * 3];
                 double out = 77;
                 float wanted = 0;
                 CHECK(k->pack_left(&half, 1, 3, left, 3, sliver));
-                CHECK(k->pack_right(&half, 3, 1, right, 1, panel));
-                CHECK(k->tile(1, 1, 3, sliver, panel, true, &out, 1));
+                CHECK(k->pack_right(&half, 3, 1, right, 1, panel, 0));
+                CHECK(k->multiply(1, 1, 3, sliver, panel, 0, true, &out, 1));
                 for (int i = 0; i < 3; i++)
                     wanted = fmaf((float)left[i], (float)right[i], wanted);
                 CHECK_BITS(out, wanted);
             }
 }
 
+/* Wherever it is: in a panel whose results wait for the next one, in the last, in part of a panel. */
 static void test_infinite_chain_is_told(const hm_reduced_kernels *k)
 {
-    const double huge[] = {0x1p120, 1.0, 1.0};
-    float sliver[14 * 3], panel[32 * 3];
-    double out;
-    CHECK(k->pack_left(&bfloat, 1, 3, huge, 3, sliver));
-    CHECK(k->pack_right(&bfloat, 3, 1, huge, 1, panel));
-    CHECK(!k->tile(1, 1, 3, sliver, panel, true, &out, 1));
+    enum { MOST = 3 * 32 };
+    const int64_t c = k->tile_columns;
+    const double left[] = {1.0, 0x1p120};
+    double right[2 * MOST], out[MOST];
+    float sliver[14 * (2 + HM_SLIVER_GAP)], packed[2 * MOST];
+    for (int64_t columns = 2 * c; columns <= 3 * c; columns += c / 2)
+        for (int64_t place = 0; place < columns; place++) {
+            for (int64_t j = 0; j < 2 * columns; j++)
+                right[j] = 1.0;
+            CHECK(k->pack_left(&bfloat, 1, 2, left, 2, sliver));
+            CHECK(k->pack_right(&bfloat, 2, columns, right, columns, packed, 2 * c));
+            CHECK(k->multiply(1, columns, 2, sliver, packed, 2 * c, true, out, columns));
+            right[columns + place] = 0x1p120;
+            CHECK(k->pack_right(&bfloat, 2, columns, right, columns, packed, 2 * c));
+            CHECK(!k->multiply(1, columns, 2, sliver, packed, 2 * c, true, out, columns));
+        }
 }
 
 int main(void)
@@ -190,7 +206,7 @@ int main(void)
         test_every_number(k, &bfloat, 7, 127, 255u << 7);
         check_overflow(k, &half, 65520);
         check_overflow(k, &bfloat, 0x1.ffp127);
-        test_tiles(k);
+        test_products(k);
         test_hard_sums(k);
         test_infinite_chain_is_told(k);
     }

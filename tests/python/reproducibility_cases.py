@@ -289,14 +289,22 @@ for scheme in (precision.Symmetric, precision.Asymmetric):
         case(precision.quantized_values, coded)
         case(precision.quantization_scales, coded)
         case(precision.quantization_zero_points, coded)
-    for m, k, n in [(1, 1, 1), (3, 300, 50), (65, 130, 77)]:
+    # the last three are cut for threads: few rows, several blocks of depth, and of columns too
+    for m, k, n in [
+        (1, 1, 1),
+        (3, 300, 50),
+        (65, 130, 77),
+        (33, 1100, 90),
+        (101, 1100, 110),
+        (75, 1100, 1030),
+    ]:
         case(
             precision.int8_gemm,
             precision.quantize(scheme, 0, normal(m, k)),
             precision.quantize(scheme, 1, normal(k, n)),
         )
 for method in (precision.FP16, precision.BF16):
-    for m, k, n in [(1, 1, 1), (3, 300, 50), (65, 130, 77)]:
+    for m, k, n in [(1, 1, 1), (3, 300, 50), (65, 130, 77), (33, 1100, 90), (101, 1100, 110)]:
         case(precision.reduced_gemm, method, normal(m, k), normal(k, n), name=f"[{method!r}]")
 scaler = precision.LossScaler(1024.0, 3, 2)
 case(precision.loss_scale, scaler)

@@ -151,7 +151,9 @@ def test_rank_0(x):
 @pytest.mark.parametrize("schemes", [(a, b) for a in SCHEMES for b in SCHEMES], ids=repr)
 @pytest.mark.parametrize("axes", [(None, None), (0, None), (None, 1), (0, 1)], ids=repr)
 @pytest.mark.parametrize(
-    "shape", [(1, 1, 1), (3, 5, 7), (17, 1030, 65), (40, 33, 300), (1, 2000, 33)], ids=repr
+    "shape",
+    [(1, 1, 1), (3, 5, 7), (17, 1030, 65), (40, 33, 300), (1, 2000, 33), (75, 1100, 1030)],
+    ids=repr,
 )
 def test_int8_gemm_is_exact(schemes, axes, shape):
     m, k, n = shape
@@ -182,7 +184,9 @@ def test_a_row_alone_gives_the_same_bits():
     assert alone.tobytes() == both[13].tobytes()
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1), (3, 5, 7), (15, 513, 33), (29, 1100, 70)], ids=repr)
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (3, 5, 7), (15, 513, 33), (29, 1100, 70), (101, 1100, 110)], ids=repr
+)
 def test_fp16_gemm_is_the_chain(shape):
     """NumPy rounds doubles to half; each step of the chain is exact and then rounded to single once."""
     m, k, n = shape

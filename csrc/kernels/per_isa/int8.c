@@ -139,23 +139,25 @@ static void pack_pairs(int64_t depth, const int8_t *from, int16_t *to)
         to[k] = 0;
 }
 
+/* Tiles have an even number of rows, or one: the last row is there twice where it has to be. */
 static void pack_left(int64_t rows, int64_t depth, const int8_t *left, int64_t stride, void *sliver)
 {
     int32_t *start = sliver;
     void *packed = start + ROWS;
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < rows + (rows > 1 && rows % 2); i++) {
+        const int8_t *from = left + (i < rows ? i : rows - 1) * stride;
         start[i] = 0;
         if (RUN == 4)
-            start[i] =
-                -128 * pack_bytes(depth, left + i * stride, (int8_t *)packed + i * padded(depth));
+            start[i] = -128 * pack_bytes(depth, from, (int8_t *)packed + i * padded(depth));
         else
-            pack_pairs(depth, left + i * stride, (int16_t *)packed + i * padded(depth));
+            pack_pairs(depth, from, (int16_t *)packed + i * padded(depth));
     }
 }
 
 /* One run of depth for every column of the panel; rows of zeros stand for depth that is not there.
  */
-static void pack_run(const int8_t *const rows[RUN], int64_t columns, void *out)
+static __attribute__((noinline)) void pack_run(const int8_t *const rows[RUN], int64_t columns,
+                                               void *out)
 {
     for (int64_t j = 0; j < COLUMNS; j++) {
         for (int r = 0; r < RUN; r++) {
@@ -230,7 +232,8 @@ static void pack_whole_run(const int8_t *right, int64_t stride, void *out)
 #endif
 
 /* Sums of a packed panel's columns: a product with ones, less the sign bits that were flipped. */
-static void add_columns(int64_t depth, int64_t columns, const char *panel, double *sums)
+static __attribute__((noinline)) void add_columns(int64_t depth, int64_t columns, const char *panel,
+                                                  double *sums)
 {
     const int64_t runs = padded(depth) / RUN;
     const int32_t flipped = RUN == 4 ? (int32_t)(128 * RUN * runs) : 0;
@@ -251,27 +254,141 @@ static void add_columns(int64_t depth, int64_t columns, const char *panel, doubl
         sums[j] += totals[j];
 }
 
-static void pack_right(int64_t depth, int64_t columns, const int8_t *right, int64_t stride,
-                       void *panel, double *sums)
+/* A few panels at a time: whole lines of the operand are read, and not too many places written to. */
+static void pack_panels(int64_t depth, int64_t columns, const int8_t *right, int64_t stride,
+                        char *out, size_t panel_bytes)
 {
     static const int8_t zeros[COLUMNS];
-    char *out = panel;
-    int64_t k = 0;
-    for (; columns == COLUMNS && k + RUN <= depth; k += RUN, out += COLUMNS * RUN * PACKED_SIZE)
-        pack_whole_run(right + k * stride, stride, out);
-    for (; k < padded(depth); k += RUN, out += COLUMNS * RUN * PACKED_SIZE) {
-        const int8_t *rows[RUN];
-        for (int r = 0; r < RUN; r++)
-            rows[r] = k + r < depth ? right + (k + r) * stride : zeros;
-        pack_run(rows, columns, out);
+    for (int64_t k = 0; k < padded(depth); k += RUN, out += COLUMNS * RUN * PACKED_SIZE) {
+        int64_t j = 0;
+        char *to = out;
+        if (k + RUN <= depth)
+            for (; j + COLUMNS <= columns; j += COLUMNS, to += panel_bytes)
+                pack_whole_run(right + k * stride + j, stride, to);
+        for (; j < columns; j += COLUMNS, to += panel_bytes) {
+            const int8_t *rows[RUN];
+            for (int r = 0; r < RUN; r++)
+                rows[r] = k + r < depth ? right + (k + r) * stride + j : zeros;
+            pack_run(rows, columns - j < COLUMNS ? columns - j : COLUMNS, to);
+        }
     }
-    if (sums)
-        add_columns(depth, columns, panel, sums);
 }
 
-VEC_INLINE void tile_of(const int rows, int64_t depth, const void *sliver, const void *panel,
-                        int32_t *sums)
+static void pack_right(int64_t depth, int64_t columns, const int8_t *right, int64_t stride,
+                       void *panels, size_t panel_bytes, double *sums)
 {
+    enum { SOME = 4 * COLUMNS };
+    char *panel = panels;
+    for (int64_t j = 0; j < columns; j += SOME)
+        pack_panels(depth, columns - j < SOME ? columns - j : SOME, right + j, stride,
+                    panel + (size_t)(j / COLUMNS) * panel_bytes, panel_bytes);
+    for (int64_t j = 0; sums && j < columns; j += COLUMNS, panel += panel_bytes)
+        add_columns(depth, columns - j < COLUMNS ? columns - j : COLUMNS, panel, sums + j);
+}
+
+/* ------------------------------------------------- from sums to results */
+
+#if defined(__AVX512F__)
+/* GCC 12 makes two halves of the conversion. */
+VEC_INLINE vec load_sums(const int32_t *sums)
+{
+    return _mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)sums));
+}
+#else
+VEC_INLINE vec load_sums(const int32_t *sums)
+{
+    typedef int32_t words __attribute__((vector_size(4 * VEC_WIDTH)));
+    words part;
+    __builtin_memcpy(&part, sums, sizeof part);
+    return __builtin_convertvector(part, vec);
+}
+#endif
+
+/* Sums of a whole tile that need nothing but their scales: no zero points, all depth in one block. */
+typedef struct plain_sums {
+    int64_t rows;
+    const int32_t *sums;
+    const double *row_scales, *scales; /* row_scales NULL: all 1 */
+    double *out;
+    int64_t out_stride;
+} plain_sums;
+
+VEC_INLINE void scale_row(const plain_sums *p, int64_t row)
+{
+    const int32_t *sums = p->sums + row * COLUMNS;
+    double *out = p->out + row * p->out_stride;
+    UNROLL (j, 0, COLUMNS / VEC_WIDTH) {
+        vec x = load_sums(sums + j * VEC_WIDTH) * vec_load(p->scales + j * VEC_WIDTH);
+        if (p->row_scales)
+            x *= vec_broadcast(p->row_scales + row);
+        vec_store(out + j * VEC_WIDTH, x);
+    }
+}
+
+/* What is off the range of 32-bit integers shows in the least and the most of all totals. */
+typedef struct span {
+    vec least, most;
+} span;
+
+/*
+ * Any other sums of a row: `lanes` of them from column j on. With a zero point za of the row and zb of a
+ * column,
+ *
+ *     sum of (a - za)(b - zb) = total - za * sum_b + zb * (depth * za - sum_a)
+ *
+ * All of this is integers below 2^53: exact in any order.
+ */
+VEC_INLINE void decode_lanes(const hm_int8_coding *c, int64_t row, int64_t j, size_t lanes,
+                             const int32_t *sums, bool first, bool last, double *out, span *totals)
+{
+    vec total = load_sums(sums + j); /* they are padded to whole panels */
+    if (!first)
+        total += vec_load_partial(out + j, lanes);
+    if (last) {
+        if (c->zeros)
+            total += vec_load_partial(c->zeros + j, lanes) *
+                     vec_of(c->depth * c->row_zeros[row] - c->row_sums[row]);
+        if (c->sums)
+            total -= vec_load_partial(c->sums + j, lanes) * vec_of(c->row_zeros[row]);
+        if (lanes < VEC_WIDTH) /* no column stands for 0 */
+            total = vec_load_partial((const double *)&total, lanes);
+        totals->least = vec_min(totals->least, total);
+        totals->most = vec_max(totals->most, total);
+        total *= vec_load_partial(c->scales + j, lanes);
+        if (c->row_scales)
+            total *= vec_of(c->row_scales[row]);
+    }
+    vec_store_partial(out + j, lanes, total);
+}
+
+static __attribute__((noinline)) bool decode(const hm_int8_coding *c, int64_t rows, int64_t columns,
+                                             const int32_t *sums, bool first, bool last,
+                                             double *out, int64_t out_stride)
+{
+    span totals = {vec_of(0.0), vec_of(0.0)};
+    for (int64_t i = 0; i < rows; i++, sums += COLUMNS, out += out_stride) {
+        int64_t j = 0;
+        for (; j + VEC_WIDTH <= columns; j += VEC_WIDTH)
+            decode_lanes(c, i, j, VEC_WIDTH, sums, first, last, out, &totals);
+        if (j < columns)
+            decode_lanes(c, i, j, (size_t)(columns - j), sums, first, last, out, &totals);
+    }
+    return vec_mask_all(vec_mask_and(vec_less_equal(vec_of(-0x1p31), totals.least),
+                                     vec_less_equal(totals.most, vec_of(0x1p31 - 1))));
+}
+
+/* ------------------------------------------------- the tile */
+
+/*
+ * Results are twice the size of sums, and storing them in one go would wait for the caches. So the tile
+ * before this one is finished, row by row, while this one's sums are made, and the lines that this
+ * one's results go to are fetched for the next. `before` may be NULL.
+ */
+VEC_INLINE void tile_of(const int rows, int64_t depth, const void *sliver, const void *panel,
+                        int32_t *sums, const plain_sums *before, const double *out,
+                        int64_t out_stride)
+{
+    enum { LINE = 8 };
     const int32_t *start = sliver;
     const char *right = panel;
     const int64_t runs = padded(depth) / RUN, row_bytes = padded(depth) * PACKED_SIZE;
@@ -285,21 +402,30 @@ VEC_INLINE void tile_of(const int rows, int64_t depth, const void *sliver, const
             acc[i][v] = BROADCAST(start[i]);
         }
     }
-    for (int64_t run = 0; run < runs; run++) {
-        sums_vector words[VECTORS];
-        UNROLL (v, 0, VECTORS) {
-            words[v] = load_vector(right + v * (int)sizeof(sums_vector));
-        }
-        UNROLL (i, 0, rows) {
-            const sums_vector word = BROADCAST(load_word(left[i / 3] + i % 3 * row_bytes));
+    int64_t run = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        for (const int64_t end = runs * (row + 1) / rows; run < end; run++) {
+            sums_vector words[VECTORS];
             UNROLL (v, 0, VECTORS) {
-                acc[i][v] = DOT(acc[i][v], words[v], word);
+                words[v] = load_vector(right + v * (int)sizeof(sums_vector));
             }
+            UNROLL (i, 0, rows) {
+                const sums_vector word = BROADCAST(load_word(left[i / 3] + i % 3 * row_bytes));
+                UNROLL (v, 0, VECTORS) {
+                    acc[i][v] = DOT(acc[i][v], words[v], word);
+                }
+            }
+            UNROLL (i, 0, (rows + 2) / 3) {
+                left[i] += RUN * PACKED_SIZE;
+            }
+            right += COLUMNS * RUN * PACKED_SIZE;
         }
-        UNROLL (i, 0, (rows + 2) / 3) {
-            left[i] += RUN * PACKED_SIZE;
+        UNROLL (j, 0, COLUMNS / LINE) {
+            __builtin_prefetch(out + j * LINE, 1);
         }
-        right += COLUMNS * RUN * PACKED_SIZE;
+        out += out_stride;
+        if (before && row < before->rows)
+            scale_row(before, row);
     }
     UNROLL (i, 0, rows) {
         UNROLL (v, 0, VECTORS) {
@@ -308,131 +434,70 @@ VEC_INLINE void tile_of(const int rows, int64_t depth, const void *sliver, const
     }
 }
 
-/* One function a number of rows, so that every accumulator stays in a register. */
+/* One function a number of rows, so that every accumulator stays in a register; HEIGHTS are even. */
 #define TILE(n) \
-    static __attribute__((noinline)) void tile_##n(int64_t depth, const void *sliver, \
-                                                   const void *panel, int32_t *sums) \
+    static __attribute__((noinline)) void tile_##n( \
+        int64_t depth, const void *sliver, const void *panel, int32_t *sums, \
+        const plain_sums *before, const double *out, int64_t out_stride) \
     { \
-        tile_of(n, depth, sliver, panel, sums); \
+        tile_of(n, depth, sliver, panel, sums, before, out, out_stride); \
     }
 TILE(1)
 TILE(2)
-TILE(3)
 TILE(4)
 #if defined(__AVX2__)
-TILE(5)
 TILE(6)
 #endif
 #if defined(__AVX512F__)
-TILE(7)
 TILE(8)
-TILE(9)
 TILE(10)
-TILE(11)
 TILE(12)
-TILE(13)
 TILE(14)
 #endif
 #undef TILE
 
-static void tile(int64_t rows, int64_t depth, const void *sliver, const void *panel, int32_t *sums)
-{
-    static void (*const tiles[ROWS])(int64_t, const void *, const void *, int32_t *) = {
-        tile_1,
-        tile_2,
-        tile_3,
-        tile_4,
+/* By half the number of rows. */
+static void (*const tiles[ROWS / 2 + 1])(int64_t, const void *, const void *, int32_t *,
+                                         const plain_sums *, const double *, int64_t) = {
+    tile_1, tile_2,  tile_4,
 #if defined(__AVX2__)
-        tile_5,
-        tile_6,
+    tile_6,
 #endif
 #if defined(__AVX512F__)
-        tile_7,
-        tile_8,
-        tile_9,
-        tile_10,
-        tile_11,
-        tile_12,
-        tile_13,
-        tile_14,
+    tile_8, tile_10, tile_12, tile_14,
 #endif
-    };
-    tiles[rows - 1](depth, sliver, panel, sums);
-}
+};
 
-/* ------------------------------------------------- from sums to the result */
-
-typedef int32_t words __attribute__((vector_size(4 * VEC_WIDTH)));
-
-/* Without zero points, and all in one block: the sums fit as they are. */
-VEC_INLINE void scale_sums(const bool by_row, double row_scale, const double *scales,
-                           int64_t columns, const int32_t *sums, double *out)
+static bool multiply(const hm_int8_coding *coding, int64_t rows, int64_t columns, int64_t depth,
+                     const void *sliver, const void *panels, size_t panel_bytes, bool first,
+                     bool last, double *out, int64_t out_stride)
 {
-    int64_t j = 0;
-    for (; j + VEC_WIDTH <= columns; j += VEC_WIDTH) { /* unrolled where columns are a constant */
-        words part;
-        __builtin_memcpy(&part, sums + j, sizeof part);
-        const vec scaled = __builtin_convertvector(part, vec) * vec_load(scales + j);
-        vec_store(out + j, by_row ? scaled * row_scale : scaled);
-    }
-    for (; j < columns; j++)
-        out[j] = by_row ? sums[j] * scales[j] * row_scale : sums[j] * scales[j];
-}
-
-/* The parts of the zero points taken off. All of this is integers below 2^53: exact in any order.
- */
-VEC_INLINE vec decoded(const hm_int8_coding *c, int64_t row, int64_t j, size_t lanes, vec total)
-{
-    const vec zeros = vec_load_partial(c->zeros + j, lanes);
-    const vec zero = vec_of(c->row_zeros[row]);
-    total -= zeros * c->row_sums[row];
-    if (c->sums)
-        total -= zero * vec_load_partial(c->sums + j, lanes);
-    total += zero * zeros * c->depth;
-    /* lanes beyond the last column hold the zero point's part alone, and must not count */
-    return lanes == VEC_WIDTH ? total : vec_load_partial((const double *)&total, lanes);
-}
-
-static bool finish_row(const hm_int8_coding *c, int64_t row, int64_t columns, const int32_t *sums,
-                       bool first, bool last, double *out)
-{
-    vec_mask fits = vec_equal(vec_of(0.0), vec_of(0.0));
-    for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
-        const size_t lanes = (size_t)(columns - j < VEC_WIDTH ? columns - j : VEC_WIDTH);
-        words part;
-        __builtin_memcpy(&part, sums + j, sizeof part); /* sums are padded to whole panels */
-        vec total = __builtin_convertvector(part, vec);
-        if (lanes < VEC_WIDTH)
-            total = vec_load_partial((const double *)&total, lanes);
-        if (!first)
-            total += vec_load_partial(out + j, lanes);
-        if (last) {
-            if (c->zeros)
-                total = decoded(c, row, j, lanes, total);
-            fits = vec_mask_and(fits, vec_less_equal(vec_of(-0x1p31), total));
-            fits = vec_mask_and(fits, vec_less_equal(total, vec_of(0x1p31 - 1)));
-            total *= vec_load_partial(c->scales + j, lanes);
-            if (c->row_scales)
-                total *= c->row_scales[row];
-        }
-        vec_store_partial(out + j, lanes, total);
-    }
-    return vec_mask_all(fits);
-}
-
-static bool finish(const hm_int8_coding *c, int64_t rows, int64_t columns, const int32_t *sums,
-                   bool first, bool last, double *out, int64_t out_stride)
-{
-    bool fits = true;
-    for (int64_t i = 0; i < rows; i++, sums += COLUMNS, out += out_stride)
-        if (first && last && !c->zeros && c->row_scales)
-            scale_sums(true, c->row_scales[i], c->scales, columns, sums, out);
-        else if (first && last && !c->zeros && columns == COLUMNS)
-            scale_sums(false, 1.0, c->scales, COLUMNS, sums, out);
-        else if (first && last && !c->zeros)
-            scale_sums(false, 1.0, c->scales, columns, sums, out);
+    int32_t sums[2][ROWS * COLUMNS];
+    void (*const tile)(int64_t, const void *, const void *, int32_t *, const plain_sums *,
+                       const double *, int64_t) = tiles[rows == 1 ? 0 : (rows + 1) / 2];
+    const bool plain = first && last && !coding->zeros;
+    hm_int8_coding here = *coding;
+    plain_sums before;
+    bool fits = true, waiting = false;
+    for (int64_t j = 0; j < columns; j += COLUMNS) {
+        int32_t *these = sums[j / COLUMNS % 2];
+        const int64_t count = columns - j < COLUMNS ? columns - j : COLUMNS;
+        tile(depth, sliver, panels, these, waiting ? &before : NULL, out, out_stride);
+        waiting = plain && count == COLUMNS;
+        if (waiting)
+            before = (plain_sums){rows, these, here.row_scales, here.scales, out, out_stride};
         else
-            fits &= finish_row(c, i, columns, sums, first, last, out);
+            fits &= decode(&here, rows, count, these, first, last, out, out_stride);
+        panels = (const char *)panels + panel_bytes;
+        out += COLUMNS;
+        here.scales += COLUMNS;
+        if (here.zeros)
+            here.zeros += COLUMNS;
+        if (here.sums)
+            here.sums += COLUMNS;
+    }
+    for (int64_t i = 0; waiting && i < rows; i++)
+        scale_row(&before, i);
     return fits;
 }
 
@@ -444,7 +509,6 @@ const hm_int8_kernels HM_K(int8) = {
     .right_step = COLUMNS * PACKED_SIZE,
     .pack_left = pack_left,
     .pack_right = pack_right,
-    .tile = tile,
+    .multiply = multiply,
     .sum = sum,
-    .finish = finish,
 };

@@ -72,13 +72,15 @@ VEC_INLINE floats fused(floats a, floats b, floats c)
 typedef struct rounding {
     vec_int least, shift;
     vec largest;
+    bool half;
 } rounding;
 
 VEC_INLINE rounding rounding_to(const hm_reduced_format *format)
 {
     return (rounding){.least = vec_int_of(format->least + 1023),
                       .shift = vec_int_of(53 - format->precision),
-                      .largest = vec_of(format->largest)};
+                      .largest = vec_of(format->largest),
+                      .half = format->precision == 11};
 }
 
 VEC_INLINE vec round_lanes(const rounding *to, vec x, vec_mask *fits)
@@ -92,63 +94,130 @@ VEC_INLINE vec round_lanes(const rounding *to, vec x, vec_mask *fits)
     return vec_copy_sign(rounded, x);
 }
 
-static vec_mask all_lanes(void) { return vec_equal(vec_of(0.0), vec_of(0.0)); }
+/* What tells, after any number of roundings, whether all of them stayed finite. */
+#if defined(__AVX512F__)
+typedef __m512i fitting; /* the largest magnitudes */
 
-VEC_INLINE void round_into(const rounding *to, const double *x, int64_t n, float *out,
-                           vec_mask *fits)
+static fitting nothing_yet(void) { return _mm512_setzero_si512(); }
+
+static bool all_fit(fitting most)
 {
-    int64_t i = 0;
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
-        vec_store_floats(out + i, round_lanes(to, vec_load(x + i), fits));
-    if (i < n) {
+    return !_mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(0x7f800000));
+}
+
+/*
+ * Sixteen at a time, through binary32: rounded to odd (Boldo and Melquiond 2008), that is, cut off, with
+ * the last bit set where something was lost. A second rounding, to 8 or 11 bits, to nearest, then gives
+ * what one alone would, as binary32 has two bits more even where the format's numbers are subnormal. What
+ * is too large is cut to the largest binary32 number, which rounds to infinity.
+ */
+VEC_INLINE __m512i round_to_odd(vec low, vec high)
+{
+    const __m256 a = _mm512_cvt_roundpd_ps(low, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __m256 b = _mm512_cvt_roundpd_ps(high, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __mmask16 lost =
+        (__mmask16)(_mm512_cmp_pd_mask(_mm512_cvtps_pd(a), low, _CMP_NEQ_UQ) |
+                    _mm512_cmp_pd_mask(_mm512_cvtps_pd(b), high, _CMP_NEQ_UQ) << VEC_WIDTH);
+    const __m512i both = _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1));
+    return _mm512_mask_or_epi32(both, lost, both, _mm512_set1_epi32(1));
+}
+
+VEC_INLINE __m512i round_to_format(const bool half, __m512i odd)
+{
+    if (half)
+        return _mm512_castps_si512(
+            _mm512_cvtph_ps(_mm512_cvtps_ph(_mm512_castsi512_ps(odd), _MM_FROUND_TO_NEAREST_INT)));
+    const __m512i even = _mm512_and_si512(_mm512_srli_epi32(odd, 16), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(odd, _mm512_add_epi32(even, _mm512_set1_epi32(0x7fff)));
+    return _mm512_and_si512(up, _mm512_set1_epi32(-0x10000));
+}
+
+VEC_INLINE void round_sixteens(const bool half, const double *x, int64_t n, float *out,
+                               int64_t panel, fitting *most)
+{
+    const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
+    for (int64_t i = 0; i < n; i += FLOATS) {
+        float *to = out + i / COLUMNS * panel + i % COLUMNS;
+        const __mmask16 lanes = (__mmask16)(n - i < FLOATS ? (1 << (n - i)) - 1 : -1);
+        const vec low = _mm512_maskz_loadu_pd((__mmask8)lanes, x + i);
+        const vec high = _mm512_maskz_loadu_pd((__mmask8)(lanes >> VEC_WIDTH), x + i + VEC_WIDTH);
+        const __m512i rounded = round_to_format(half, round_to_odd(low, high));
+        *most = _mm512_max_epu32(*most, _mm512_and_si512(magnitude, rounded));
+        if (n - i >= FLOATS) /* Zen 4 takes its time for a masked store */
+            _mm512_storeu_si512(to, rounded);
+        else
+            _mm512_mask_storeu_epi32(to, lanes, rounded);
+    }
+}
+
+static __attribute__((noinline)) void round_run(const rounding *to, const double *x, int64_t n,
+                                                float *out, int64_t panel, fitting *most)
+{
+    if (to->half)
+        round_sixteens(true, x, n, out, panel, most);
+    else
+        round_sixteens(false, x, n, out, panel, most);
+}
+#else
+typedef vec_mask fitting; /* lanes that always were */
+
+static fitting nothing_yet(void) { return vec_equal(vec_of(0.0), vec_of(0.0)); }
+
+static bool all_fit(fitting lanes) { return vec_mask_all(lanes); }
+
+static __attribute__((noinline)) void round_run(const rounding *to, const double *x, int64_t n,
+                                                float *out, int64_t panel, fitting *fits)
+{
+    for (int64_t i = 0; i < n; i += VEC_WIDTH) {
+        float *at = out + i / COLUMNS * panel + i % COLUMNS;
+        if (n - i >= VEC_WIDTH) {
+            vec_store_floats(at, round_lanes(to, vec_load(x + i), fits));
+            continue;
+        }
         float last[VEC_WIDTH];
         const size_t lanes = (size_t)(n - i);
         vec_store_floats(last, round_lanes(to, vec_load_partial(x + i, lanes), fits));
-        __builtin_memcpy(out + i, last, lanes * sizeof *last);
+        __builtin_memcpy(at, last, lanes * sizeof *last);
     }
 }
+#endif
 
 static bool round_row(const hm_reduced_format *format, const double *x, int64_t n, float *out)
 {
     const rounding to = rounding_to(format);
-    vec_mask fits = all_lanes();
-    round_into(&to, x, n, out, &fits);
-    return vec_mask_all(fits);
+    fitting fits = nothing_yet();
+    round_run(&to, x, n, out, COLUMNS, &fits);
+    return all_fit(fits);
 }
 
-/* A row at a time into a strip that stays in the nearest cache, then turned. */
+/* Row after row. Tiles have an even number of them, or one: the last is there twice where it has to be. */
 static bool pack_left(const hm_reduced_format *format, int64_t rows, int64_t depth,
                       const double *left, int64_t stride, float *sliver)
 {
-    enum { STRIP = 64 };
-    float strip[ROWS][STRIP];
     const rounding to = rounding_to(format);
-    vec_mask fits = all_lanes();
-    for (int64_t k = 0; k < depth; k += STRIP) {
-        const int64_t n = depth - k < STRIP ? depth - k : STRIP;
-        for (int64_t i = 0; i < rows; i++)
-            round_into(&to, left + i * stride + k, n, strip[i], &fits);
-        for (int64_t s = 0; s < n; s++)
-            for (int64_t i = 0; i < rows; i++)
-                sliver[(k + s) * ROWS + i] = strip[i][s];
-    }
-    return vec_mask_all(fits);
+    fitting fits = nothing_yet();
+    for (int64_t i = 0; i < rows + (rows > 1 && rows % 2); i++)
+        round_run(&to, left + (i < rows ? i : rows - 1) * stride, depth,
+                  sliver + i * (depth + HM_SLIVER_GAP), COLUMNS, &fits);
+    return all_fit(fits);
 }
 
+/* A few panels at a time: long runs of the operand are read, and not too many places written to. */
 static bool pack_right(const hm_reduced_format *format, int64_t depth, int64_t columns,
-                       const double *right, int64_t stride, float *panel)
+                       const double *right, int64_t stride, float *panels, int64_t panel)
 {
+    enum { SOME = 4 * COLUMNS };
     const rounding to = rounding_to(format);
-    vec_mask fits = all_lanes();
-    for (int64_t k = 0; k < depth; k++) {
-        if (columns == COLUMNS) /* a constant, for the loop in it to unroll */
-            round_into(&to, right + k * stride, COLUMNS, panel + k * COLUMNS, &fits);
-        else
-            round_into(&to, right + k * stride, columns, panel + k * COLUMNS, &fits);
-        for (int64_t j = columns; j < COLUMNS; j++)
-            panel[k * COLUMNS + j] = 0;
-    }
-    return vec_mask_all(fits);
+    fitting fits = nothing_yet();
+    for (int64_t j = 0; j < columns; j += SOME)
+        for (int64_t k = 0; k < depth; k++)
+            round_run(&to, right + k * stride + j, columns - j < SOME ? columns - j : SOME,
+                      panels + j / COLUMNS * panel + k * COLUMNS, panel, &fits);
+    const int64_t last = columns % COLUMNS;
+    float *zeros = panels + columns / COLUMNS * panel + last;
+    for (int64_t k = 0; last && k < depth; k++)
+        __builtin_memset(zeros + k * COLUMNS, 0, (size_t)(COLUMNS - last) * sizeof *zeros);
+    return all_fit(fits);
 }
 
 /* ------------------------------------------------- the tile */
@@ -164,69 +233,109 @@ VEC_INLINE void store_floats(float *p, floats v) { __builtin_memcpy(p, &v, sizeo
 
 VEC_INLINE floats broadcast(float x) { return x - (floats){0}; }
 
-VEC_INLINE void tile_of(const int rows, int64_t depth, const float *sliver, const float *panel,
-                        float *sums)
+/* Sums of a whole tile that wait to become results. */
+typedef struct sums_of_tile {
+    int64_t rows;
+    const float *sums;
+    double *out;
+    int64_t out_stride;
+} sums_of_tile;
+
+/* 0 * x is NaN where x is infinite or NaN, and stays it. */
+VEC_INLINE void widen_row(const sums_of_tile *t, int64_t row, vec *poison)
 {
+    UNROLL (j, 0, COLUMNS / VEC_WIDTH) {
+        const vec x = vec_load_floats(t->sums + row * COLUMNS + j * VEC_WIDTH);
+        *poison = vec_fma(x, vec_of(0.0), *poison);
+        vec_store(t->out + row * t->out_stride + j * VEC_WIDTH, x);
+    }
+}
+
+/*
+ * Results are twice the size of sums, and storing them in one go would wait for the caches. So the tile
+ * before this one is finished, row by row, while this one's sums are made, and the lines that this
+ * one's results go to are fetched for the next. `before` may be NULL.
+ */
+VEC_INLINE bool tile_of(const int rows, int64_t depth, const float *sliver, const float *panel,
+                        bool first, float *sums, const sums_of_tile *before, const double *out,
+                        int64_t out_stride)
+{
+    enum { LINE = 8 };
     floats acc[ROWS][VECTORS];
     UNROLL (i, 0, rows) {
         UNROLL (v, 0, VECTORS) {
-            acc[i][v] = load_floats(sums + i * COLUMNS + v * FLOATS);
+            acc[i][v] = first ? broadcast(0) : load_floats(sums + i * COLUMNS + v * FLOATS);
         }
     }
-    for (int64_t k = 0; k < depth; k++) {
-        floats x[VECTORS];
-        UNROLL (v, 0, VECTORS) {
-            x[v] = load_floats(panel + v * FLOATS);
-        }
-        UNROLL (i, 0, rows) {
-            const floats a = broadcast(sliver[i]);
+    const int64_t row_size = depth + HM_SLIVER_GAP;
+    const float *left[5]; /* every third row: x86 reaches the next two from there at no cost */
+    UNROLL (i, 0, (rows + 2) / 3) {
+        left[i] = sliver + 3 * i * row_size;
+    }
+    vec poison = vec_of(0.0);
+    int64_t k = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        for (const int64_t end = depth * (row + 1) / rows; k < end; k++) {
+            floats x[VECTORS];
             UNROLL (v, 0, VECTORS) {
-                acc[i][v] = fused(a, x[v], acc[i][v]);
+                x[v] = load_floats(panel + v * FLOATS);
             }
+            UNROLL (i, 0, rows) {
+                const floats a = broadcast(left[i / 3][i % 3 * row_size]);
+                UNROLL (v, 0, VECTORS) {
+                    acc[i][v] = fused(a, x[v], acc[i][v]);
+                }
+            }
+            UNROLL (i, 0, (rows + 2) / 3) {
+                left[i]++;
+            }
+            panel += COLUMNS;
         }
-        sliver += ROWS;
-        panel += COLUMNS;
+        UNROLL (j, 0, COLUMNS / LINE) {
+            __builtin_prefetch(out + j * LINE, 1);
+        }
+        out += out_stride;
+        if (before && row < before->rows)
+            widen_row(before, row, &poison);
     }
     UNROLL (i, 0, rows) {
         UNROLL (v, 0, VECTORS) {
             store_floats(sums + i * COLUMNS + v * FLOATS, acc[i][v]);
         }
     }
+    return !vec_mask_any(vec_is_nan(poison));
 }
 
 #define TILE(n) \
-    static __attribute__((noinline)) void tile_##n(int64_t depth, const float *sliver, \
-                                                   const float *panel, float *sums) \
+    static __attribute__((noinline)) bool tile_##n( \
+        int64_t depth, const float *sliver, const float *panel, bool first, float *sums, \
+        const sums_of_tile *before, const double *out, int64_t out_stride) \
     { \
-        tile_of(n, depth, sliver, panel, sums); \
+        return tile_of(n, depth, sliver, panel, first, sums, before, out, out_stride); \
     }
 TILE(1)
 TILE(2)
-TILE(3)
 TILE(4)
 #if defined(__AVX2__)
-TILE(5)
 TILE(6)
 #endif
 #if defined(__AVX512F__)
-TILE(7)
 TILE(8)
-TILE(9)
 TILE(10)
-TILE(11)
 TILE(12)
-TILE(13)
 TILE(14)
 #endif
 #undef TILE
 
-static void (*const tiles[ROWS])(int64_t, const float *, const float *, float *) = {
-    tile_1, tile_2, tile_3, tile_4,
+/* By half the number of rows. */
+static bool (*const tiles[ROWS / 2 + 1])(int64_t, const float *, const float *, bool, float *,
+                                         const sums_of_tile *, const double *, int64_t) = {
+    tile_1, tile_2,  tile_4,
 #if defined(__AVX2__)
-    tile_5, tile_6,
+    tile_6,
 #endif
 #if defined(__AVX512F__)
-    tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+    tile_8, tile_10, tile_12, tile_14,
 #endif
 };
 
@@ -242,7 +351,7 @@ static void load_sums(int64_t rows, int64_t columns, const double *out, int64_t 
         }
 }
 
-/* False where one of them is infinite or NaN: 0 * x is NaN for these, and stays it. */
+/* False where one of them is infinite or NaN. */
 static bool store_sums(int64_t rows, int64_t columns, const float *sums, double *out,
                        int64_t out_stride)
 {
@@ -259,16 +368,34 @@ static bool store_sums(int64_t rows, int64_t columns, const float *sums, double 
     return !vec_mask_any(vec_is_nan(poison));
 }
 
-static bool tile(int64_t rows, int64_t columns, int64_t depth, const float *sliver,
-                 const float *panel, bool first, double *out, int64_t out_stride)
+static bool multiply(int64_t rows, int64_t columns, int64_t depth, const float *sliver,
+                     const float *panels, int64_t panel, bool first, double *out,
+                     int64_t out_stride)
 {
-    float sums[ROWS * COLUMNS];
-    if (first || columns < COLUMNS)
-        __builtin_memset(sums, 0, sizeof sums);
-    if (!first)
-        load_sums(rows, columns, out, out_stride, sums);
-    tiles[rows - 1](depth, sliver, panel, sums);
-    return store_sums(rows, columns, sums, out, out_stride);
+    bool (*const tile)(int64_t, const float *, const float *, bool, float *, const sums_of_tile *,
+                       const double *, int64_t) = tiles[rows == 1 ? 0 : (rows + 1) / 2];
+    float sums[2][ROWS * COLUMNS];
+    sums_of_tile before;
+    bool finite = true, waiting = false;
+    for (int64_t j = 0; j < columns; j += COLUMNS, panels += panel, out += COLUMNS) {
+        float *these = sums[j / COLUMNS % 2];
+        const int64_t count = columns - j < COLUMNS ? columns - j : COLUMNS;
+        if (!first) {
+            if (count < COLUMNS || rows % 2) /* what is no result is not to be infinite */
+                __builtin_memset(these, 0, sizeof sums[0]);
+            load_sums(rows, count, out, out_stride, these);
+        }
+        finite &=
+            tile(depth, sliver, panels, first, these, waiting ? &before : NULL, out, out_stride);
+        waiting = count == COLUMNS;
+        if (waiting)
+            before = (sums_of_tile){rows, these, out, out_stride};
+        else
+            finite &= store_sums(rows, count, these, out, out_stride);
+    }
+    if (waiting)
+        finite &= store_sums(rows, COLUMNS, before.sums, before.out, out_stride);
+    return finite;
 }
 
 extern const hm_reduced_kernels HM_K(reduced);
@@ -278,5 +405,5 @@ const hm_reduced_kernels HM_K(reduced) = {
     .round = round_row,
     .pack_left = pack_left,
     .pack_right = pack_right,
-    .tile = tile,
+    .multiply = multiply,
 };
