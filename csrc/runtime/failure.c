@@ -198,7 +198,9 @@ hm_status hm_fail_type_text(hm_context *ctx, const char *argument, const char *e
     snprintf(failure->actual, HM_TEXT, "%s", actual);
     failure->error.expected = failure->expected;
     failure->error.actual = failure->actual;
-    say(failure, "%s is a %s; required %s", argument, failure->actual, failure->expected);
+    /* Of the names of kinds, by their sound: an Int, an RNG. */
+    const char *article = strchr("AIR", actual[0]) != NULL ? "an" : "a";
+    say(failure, "%s is %s %s; required %s", argument, article, failure->actual, failure->expected);
     return HMATH_CHECKED;
 }
 

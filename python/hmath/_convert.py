@@ -99,6 +99,12 @@ def _tensor_value(x: Any, argument: str, expected: str) -> Argument:
     return (_VALUE, 0.0, handle)
 
 
+def has_axes(x: Any) -> bool:
+    """Is x an array of rank 1 or more, of any library? (A class has no rank but a property of that name.)"""
+    rank = getattr(x, "ndim", 0)
+    return isinstance(rank, int) and rank > 0
+
+
 def maybe(converter: Callable[..., Argument], x: Any, *details: Any) -> Argument:
     """A Maybe: None, or what the converter takes."""
     return NONE if x is None else converter(x, *details)
@@ -292,17 +298,17 @@ def _as_list(argument: Argument) -> Argument:
 def node(x: Any, argument: str) -> Argument:
     """A node of a graph, or a number, Tensor or array of float64 that becomes a constant of it."""
     if isinstance(x, Handle):
-        return value(x, argument, "ADExpr or ADTensor")
-    if getattr(x, "ndim", False):
+        return value(x, argument, "Expr or ADTensor")
+    if has_axes(x):
         return tensor(x, argument)
     return double(x, argument)
 
 
 def nodes(x: Any, argument: str) -> Argument:
     """A [ADExpr]: a sequence of scalar nodes and numbers, an ADTensor, or what becomes a constant one."""
-    if isinstance(x, Handle) or getattr(x, "ndim", False):
+    if isinstance(x, Handle) or has_axes(x):
         return node(x, argument)
-    items = sequence(x, argument, "List of ADExpr")
+    items = sequence(x, argument, "List of Expr")
     handles = [item._handle if isinstance(item, Handle) else make(double(item, argument)) for item in items]
     if None in handles:
         raise closed(argument)
@@ -311,9 +317,9 @@ def nodes(x: Any, argument: str) -> Argument:
 
 def node_rows(x: Any, argument: str) -> Argument:
     """A [[ADExpr]]: a sequence of them, or an ADTensor of rank 2."""
-    if isinstance(x, Handle) or getattr(x, "ndim", False):
+    if isinstance(x, Handle) or has_axes(x):
         return node(x, argument)
-    return _handles([make(nodes(row, argument)) for row in sequence(x, argument, "List of lists of ADExpr")])
+    return _handles([make(nodes(row, argument)) for row in sequence(x, argument, "List of lists of Expr")])
 
 
 def _handles(handles: list[Any]) -> Argument:
@@ -472,7 +478,7 @@ def sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
     if isinstance(x, (list, tuple)):
         return x
     sized = hasattr(x, "__len__") and hasattr(x, "__getitem__") and getattr(x, "ndim", 1) != 0
-    if not sized or isinstance(x, _TEXT) or hasattr(x, "keys") or hasattr(x, "dtype"):
+    if not sized or isinstance(x, (type, *_TEXT)) or hasattr(x, "keys") or hasattr(x, "dtype"):
         raise type_mismatch(argument, expected, x)
     return list(x)
 

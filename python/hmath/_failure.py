@@ -7,6 +7,7 @@ from typing import Any
 
 from . import errors
 from ._hmath import ffi, lib
+from ._native import Handle
 
 _CONSTRUCTORS: dict[int, type[errors.HMathError]] = {
     lib.HMATH_DOMAIN_ERROR: errors.DomainError,
@@ -124,7 +125,7 @@ def type_mismatch(
 ) -> errors.TypeMismatch:
     """`actual` is not of the kind that `argument` (or its element) needs."""
     name, found = operation(), kind_of(actual)
-    message = f"{name}: {_place(argument, index)} is a {found}; required {expected}"
+    message = f"{name}: {_place(argument, index)} is {with_article(found)}; required {expected}"
     return errors.TypeMismatch(
         errors.MathError(
             "TypeMismatch",
@@ -192,8 +193,24 @@ def index_out_of_bounds(
     )
 
 
+def made_by_functions(cls: type) -> TypeError:
+    """For classes whose objects wrap what the library made."""
+    return TypeError(f"{cls.__name__} objects are made by functions, not by their class")
+
+
 def closed(argument: str) -> ValueError:
     return ValueError(f"{operation()}: {argument} is closed")
+
+
+# How kinds begin that take "an": by the sound of it.
+_VOWELS = (*"AEIOaeio", "RNG", "ndarray")
+
+
+def with_article(kind: str) -> str:
+    """``"an Int"``, ``"a Double"``; of a class there is one."""
+    if kind.startswith("class "):
+        return f"the {kind}"
+    return f"{'an' if kind.startswith(_VOWELS) else 'a'} {kind}"
 
 
 def _place(argument: str, index: int | None) -> str:
@@ -202,8 +219,11 @@ def _place(argument: str, index: int | None) -> str:
 
 def kind_of(x: object) -> str:
     """The kind of a Python object, as messages name it."""
-    handle = getattr(x, "_handle", None)
+    if isinstance(x, type):
+        return f"class {x.__name__}"
+    handle = x._handle if isinstance(x, Handle) else None
     if handle is not None:
-        return ffi.string(lib.hmath_kind_name(lib.hmath_kind(handle))).decode()  # type: ignore[no-any-return]
+        name: str = ffi.string(lib.hmath_kind_name(lib.hmath_kind(handle))).decode()
+        return "Expr" if name == "ADExpr" else name
     dtype = getattr(x, "dtype", None)
     return type(x).__name__ if dtype is None else f"{type(x).__name__} of {dtype}"

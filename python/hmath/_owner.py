@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
 from . import _native
-from ._failure import closed
+from ._failure import closed, made_by_functions
 from ._hmath import ffi, lib
 from ._native import Handle, adopt, own
 
@@ -46,7 +46,7 @@ class Owner(Handle):
     """``HMATH_KIND_...`` of the values that this class owns."""
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise TypeError(f"{type(self).__name__} objects are made by functions, not by their class")
+        raise made_by_functions(type(self))
 
     # Only the reference is dropped: another thread may be inside a call with the same value.
     close = Handle._drop

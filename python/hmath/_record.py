@@ -42,7 +42,7 @@ class Record:
 
 
 def _copied(x: Any) -> Any:
-    if hasattr(x, "tolist"):
+    if hasattr(x, "tolist") and not isinstance(x, type):
         return x.tolist()
     return list(x) if isinstance(x, (list, tuple)) else x
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ._call import call
 from ._convert import double
+from ._failure import made_by_functions
 from ._hmath import lib
 from ._owner import Handle, own
 
@@ -24,6 +25,9 @@ class Selector(Handle):
 
     name: str
     parameters: tuple[float, ...]
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise made_by_functions(type(self))
 
     def __init_subclass__(cls) -> None:
         constant = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).upper()

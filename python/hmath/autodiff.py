@@ -294,23 +294,28 @@ def _operand(x: Any, argument: str) -> CData:
         return make(_convert.double(x, argument))
     if isinstance(x, Owner):
         return x._open(argument)
-    if getattr(x, "ndim", 0):
+    if _convert.has_axes(x):
         return make(_convert.tensor(x, argument))
-    if hasattr(x, "__float__") or hasattr(x, "__index__"):
+    if _is_number(x):
         return make(_convert.double(x, argument))
-    raise type_mismatch(argument, "ADExpr or ADTensor", x)
+    raise type_mismatch(argument, "Expr or ADTensor", x)
 
 
 def _operands(x: Any, argument: str) -> list[CData]:
     """The handles of a sequence of operands."""
-    if isinstance(x, Owner) or not hasattr(x, "__iter__") or getattr(x, "ndim", 1) == 0:
-        raise type_mismatch(argument, "List of ADExpr or ADTensor", x)
+    if isinstance(x, Owner) or not hasattr(type(x), "__iter__") or getattr(x, "ndim", 1) == 0:
+        raise type_mismatch(argument, "List of Expr or ADTensor", x)
     return [_operand(item, argument) for item in x]
 
 
 def _names(x: Any) -> bool:
     """May x be an operand? What is not is left to the other operand's own operator."""
-    return isinstance(x, Owner) or hasattr(x, "__float__") or hasattr(x, "__index__") or hasattr(x, "ndim")
+    return isinstance(x, Owner) or _is_number(x) or (hasattr(x, "ndim") and not isinstance(x, type))
+
+
+def _is_number(x: Any) -> bool:
+    """Has x the look of a number? Whether it may be one is for the conversion to say."""
+    return hasattr(type(x), "__float__") or hasattr(type(x), "__index__")
 
 
 def _binary(function: Any, left: Any, right: Any) -> Node:
@@ -621,22 +626,25 @@ def gather(value: Operand, indices: Operand | Sequence[int], axis: int = 0) -> N
     """
     handle = _operand(value, "value")
     where = _axis(axis, len(_shape_of(handle)), "axis")
-    return _node(invoke(lib.hmath_autodiff_gather, handle, _indices(indices), where))
+    return _gathered(handle, indices, where)
+
+
+def _gathered(handle: CData, indices: Any, axis: int) -> Node:
+    return _node(invoke(lib.hmath_autodiff_gather, handle, _indices(indices), axis))
 
 
 def embedding(weights: Operand, indices: Operand | Sequence[int]) -> Node:
     """Rows of [vocabulary, features] weights, as :func:`gather` along axis 0."""
-    return gather(weights, indices, 0)
+    return _gathered(_operand(weights, "weights"), indices, 0)
 
 
 def _indices(indices: Any) -> CData:
     """Whole numbers as a node, a Tensor or a constant list of them."""
     if isinstance(indices, Owner):
         return indices._open("indices")
-    dtype = getattr(indices, "dtype", None)
-    if dtype is not None and dtype.kind in "iu":
+    if getattr(getattr(indices, "dtype", None), "kind", "f") in "iu":
         indices = indices.astype("float64")
-    if getattr(indices, "ndim", 0):
+    if _convert.has_axes(indices):
         return make(_convert.tensor(indices, "indices"))
     numbers = [float(i) for i in _convert.int_list(indices, "indices")]
     return invoke(lib.hmath_tensor_create, 1, [len(numbers)], numbers or ffi.NULL)
@@ -683,7 +691,7 @@ def norm(values: Node | Sequence[Node]) -> Expr:
 
 def matmul(left: Operand, right: Operand) -> Node:
     """left @ right as in NumPy: matrices on the last two axes, the others broadcast."""
-    return _binary(lib.hmath_autodiff_matmul, left, right)
+    return _node(invoke(lib.hmath_autodiff_matmul, _operand(left, "left"), _operand(right, "right")))
 
 
 # ---------------------------------------------------------------- layers
@@ -811,7 +819,8 @@ def batch_norm(
 
 def dropout(mask: Operand, input: Operand) -> Node:
     """input * mask, for a mask of :func:`hmath.deeplearning_layers.dropout`: drawn outside, replayed here."""
-    return _binary(lib.hmath_autodiff_multiply, input, mask)
+    factors = _operand(input, "input"), _operand(mask, "mask")
+    return _node(invoke(lib.hmath_autodiff_multiply, *factors))
 
 
 def multihead_attention(
@@ -900,7 +909,7 @@ def _bound(x: Any, argument: str) -> CData:
         return x._handle
     if isinstance(x, Owner):
         return x._open(argument)
-    if getattr(x, "ndim", 0):
+    if _convert.has_axes(x):
         return make(_convert.tensor(x, argument))
     return make(_convert.double(x, argument))
 
@@ -1045,7 +1054,7 @@ def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tup
     gradient is single too.
     """
     if not isinstance(output, Node):
-        output = constant(output)
+        output = _node(invoke(lib.hmath_autodiff_constant, _operand(output, "output")))
     of, (variables, values) = output._open("output"), _bindings(bindings)
     asked = _operands(bindings if wrt is None else [wrt] if isinstance(wrt, Node) else wrt, "wrt")
 
@@ -1158,7 +1167,7 @@ def hmath_python_reverse(ctx: CData, user: CData, inputs: CData, n: int, adjoint
         _, reverse = _customs[int(ffi.cast("intptr_t", user))]
         assert reverse is not None
         given = reverse([_lent(inputs[i]) for i in range(n)], _lent(adjoint))
-        if not hasattr(given, "__iter__"):
+        if not hasattr(type(given), "__iter__"):
             raise type_mismatch("reverse", "one cotangent per input", given)
         cotangents = [_bound(x, "reverse") for x in given]
         check(lib.hmath_tuple_create(context(), _array(cotangents), len(cotangents), out))
@@ -1181,7 +1190,7 @@ def _dual_operand(x: Any, argument: str) -> CData:
 
 
 def _dual_binary(function: Any, left: Any, right: Any) -> Any:
-    if not all(type(x) is Dual or hasattr(x, "__float__") or hasattr(x, "__index__") for x in (left, right)):
+    if not all(type(x) is Dual or _is_number(x) for x in (left, right)):
         return NotImplemented
     return adopt(Dual, invoke(function, _dual_operand(left, "left"), _dual_operand(right, "right")))
 

@@ -17,6 +17,7 @@ from ._convert import (
     double,
     double_rows,
     doubles,
+    has_axes,
     integer,
     integers,
     node,
@@ -123,7 +124,7 @@ def _activation(name: str, method: Activation, value: Any) -> Any:
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, Handle) or (hasattr(x, "shape") and x.shape != ())
+    return isinstance(x, Handle) or has_axes(x)
 
 
 # ---------------------------------------------------------------- the softmax family

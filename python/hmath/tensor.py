@@ -494,7 +494,7 @@ def from_dlpack(source: Any) -> Tensor:
     Where the memory is contiguous and row-major it is shared: then it may not change while the tensor
     lives. Else it is copied.
     """
-    if not hasattr(source, "__dlpack__"):
+    if not hasattr(source, "__dlpack__") or isinstance(source, type):
         raise type_mismatch("source", "object with __dlpack__", source)
     try:
         capsule = source.__dlpack__(max_version=(1, 0))
@@ -714,7 +714,7 @@ def _is_operand(x: Any) -> bool:
 
 def _is_array(x: Any) -> bool:
     """NumPy's scalars have a dtype, too, but no length: they are numbers."""
-    return isinstance(x, Tensor) or (hasattr(x, "dtype") and hasattr(x, "__len__"))
+    return isinstance(x, Tensor) or (hasattr(x, "dtype") and hasattr(type(x), "__len__"))
 
 
 def _integers(given: tuple[Any, ...], argument: str) -> list[int]:

@@ -133,7 +133,7 @@ BAD: list[tuple[tuple[Any, ...], type[Exception], str]] = [
     ((layers.MaxPool, 2.0, "rng", "x"), errors.TypeMismatch, "mode is a PoolMode; required Training"),
     ((TRAINING, "0.5", "rng", "x"), errors.TypeMismatch, "probability"),
     ((TRAINING, False, "rng", "x"), errors.TypeMismatch, "probability is a bool"),
-    ((TRAINING, 2.0, 42, "x"), errors.TypeMismatch, "rng is a int"),
+    ((TRAINING, 2.0, 42, "x"), errors.TypeMismatch, "rng is an int"),
     ((TRAINING, 2.0, random.pcg32(), "x"), errors.TypeMismatch, "rng is a Generator"),
     ((TRAINING, 2.0, "rng", [1.0, 2.0]), errors.TypeMismatch, "input is a list"),
     ((TRAINING, 2.0, "rng", np.ones(3, np.float32)), errors.TypeMismatch, "input"),

@@ -186,7 +186,7 @@ BAD: list[tuple[tuple[Any, ...], type[Exception], str]] = [
     ((layers.Inference, 0, 0, [-1], "rng"), errors.TypeMismatch, "method is a Training"),
     ((layers.XavierUniform, 1.0, 0, [-1], "rng"), errors.TypeMismatch, "fan_in is a float"),
     ((layers.XavierUniform, 0, True, [-1], "rng"), errors.TypeMismatch, "fan_out is a bool"),
-    ((layers.XavierUniform, 0, 0, 3, "rng"), errors.TypeMismatch, "shape is a int"),
+    ((layers.XavierUniform, 0, 0, 3, "rng"), errors.TypeMismatch, "shape is an int"),
     ((layers.XavierUniform, 0, 0, [1.5], "rng"), errors.TypeMismatch, "shape"),
     ((layers.XavierUniform, 0, 0, [-1], None), errors.TypeMismatch, "rng"),
     ((layers.Orthogonal(math.nan), 0, 0, [-1], "rng"), errors.NonFinite, r"method\.scale = nan"),
