@@ -24,15 +24,14 @@ typedef struct weights_job {
     const hm_conv *conv;
     hm_padded padded;
     int64_t channels, rows, columns, pixels; /* of a group; pixels of an image */
-    int64_t group;
+    int64_t taps;                            /* rows of a channel */
     const double *input, *cotangent;
     double *weights;
     const int64_t *row_offset, *pixel_offset;
-    /* images in flight */
-    int64_t image, images, flight;
-    double *copy;
-    /* sharing */
-    int64_t lanes, row_slices, column_slices, slice_columns, lane_doubles;
+    int64_t flight; /* images whose pixels make a block */
+    /* sharing: a slice of the rows and columns of a group, for all images, is one thread's */
+    int64_t lanes, row_slices, column_slices, slice_columns, slice_channels;
+    int64_t panel_doubles, lane_doubles;
     double *lane;
     atomic_llong next;
     atomic_bool infinite;
@@ -43,95 +42,123 @@ static int64_t product(const int64_t extent[HM_CONV_AXES])
     return extent[0] * extent[1] * extent[2];
 }
 
-static void copy_chunk(void *task, int64_t chunk)
+/* What a thread has to itself. */
+typedef struct workplace {
+    double *panel, *copy;
+    int64_t filled; /* channels of the copy that have been written: their zeros stay */
+} workplace;
+
+/* Rows and columns of a group, and where the channels of its rows lie. */
+typedef struct slice {
+    int64_t group, row, row_end, column, column_end;
+    int64_t channel, channels;
+    int64_t image, images; /* in flight */
+    const double *source;  /* channel 0 of the first of these */
+    int64_t image_doubles; /* from one to the next */
+} slice;
+
+static slice slice_of(const weights_job *job, int64_t index)
 {
-    weights_job *job = task;
+    const int64_t row_slice = index % job->row_slices, rest = index / job->row_slices;
+    slice s = {.group = rest / job->column_slices};
+    s.row = job->rows * row_slice / job->row_slices;
+    s.row_end = job->rows * (row_slice + 1) / job->row_slices;
+    s.column = rest % job->column_slices * job->slice_columns;
+    s.column_end = hm_least(s.column + job->slice_columns, job->columns);
+    s.channel = s.row / job->taps;
+    s.channels = hm_ceiling(s.row_end, job->taps) - s.channel;
+    return s;
+}
+
+/* The channels that the rows read, of the images in flight: copied, or where they are. */
+static void find_source(const weights_job *job, workplace *place, slice *s)
+{
     const hm_conv *c = job->conv;
-    const int64_t image = chunk / job->channels, channel = chunk % job->channels;
-    const int64_t from =
-        (job->image + image) * c->in_channels + job->group * job->channels + channel;
-    hm_padded_copy(&job->padded, job->input + from * product(c->input),
-                   job->copy + chunk * job->padded.channel);
+    const int64_t plane = product(c->input), each = job->padded.channel;
+    const double *input =
+        job->input + (s->image * c->in_channels + s->group * job->channels) * plane;
+    if (job->padded.in_place) {
+        s->source = input;
+        s->image_doubles = c->in_channels * plane;
+        return;
+    }
+    for (int64_t i = 0; i < s->images * s->channels; i++) {
+        const int64_t image = i / s->channels, channel = s->channel + i % s->channels;
+        hm_padded_copy(&job->padded, job->kernels->arrange, i >= place->filled,
+                       input + (image * c->in_channels + channel) * plane, place->copy + i * each);
+    }
+    place->filled = hm_most(place->filled, s->images * s->channels);
+    s->source = place->copy - s->channel * each;
+    s->image_doubles = s->channels * each;
 }
 
 /* Cotangents of columns j ... of pixels p ... of the images in flight, and where the input has
  * these. */
-static void gather_block(const weights_job *job, int64_t p, int64_t depth, int64_t j,
-                         int64_t columns, double *panel, int64_t panel_step, int64_t *offset)
+static void gather_block(const weights_job *job, const slice *s, int64_t p, int64_t depth,
+                         int64_t j, int64_t columns, double *panel, int64_t *offset)
 {
-    const hm_conv *c = job->conv;
-    const int64_t image_doubles = job->channels * job->padded.channel;
+    const int64_t width = job->kernels->contract->tile_columns;
     for (int64_t k = 0; k < depth;) {
         const int64_t image = (p + k) / job->pixels, pixel = (p + k) % job->pixels;
         const int64_t run = hm_least(depth - k, job->pixels - pixel);
         const int64_t channel =
-            (job->image + image) * c->out_channels + job->group * job->columns + j;
-        job->kernels->contract->pack_right(
-            run, columns, job->cotangent + channel * job->pixels + pixel, 1, job->pixels,
-            panel + k * job->kernels->contract->tile_columns, panel_step);
+            (s->image + image) * job->conv->out_channels + s->group * job->columns + j;
+        job->kernels->contract->pack_right(run, columns,
+                                           job->cotangent + channel * job->pixels + pixel, 1,
+                                           job->pixels, panel + k * width, DEPTH * width);
         for (int64_t i = 0; i < run; i++)
-            offset[k + i] = image * image_doubles + job->pixel_offset[pixel + i];
+            offset[k + i] = image * s->image_doubles + job->pixel_offset[pixel + i];
         k += run;
     }
 }
 
-/* All pixels in flight, for a slice of the rows and of the columns. */
-static void multiply_slice(weights_job *job, double *panel, int64_t slice)
+/* All pixels in flight. */
+static bool multiply_flight(const weights_job *job, const slice *s, double *panel)
 {
-    const int64_t width = job->kernels->contract->tile_columns, panel_step = DEPTH * width;
-    const int64_t r = slice % job->row_slices, begin = slice / job->row_slices * job->slice_columns;
-    const int64_t row = job->rows * r / job->row_slices;
-    const int64_t row_end = job->rows * (r + 1) / job->row_slices;
-    const int64_t end = hm_least(begin + job->slice_columns, job->columns);
-    const int64_t depth = job->images * job->pixels;
+    const int64_t depth = s->images * job->pixels;
     int64_t offset[DEPTH];
     bool finite = true;
-    for (int64_t j = begin; j < end; j += COLUMNS)
+    for (int64_t j = s->column; j < s->column_end; j += COLUMNS)
         for (int64_t p = 0; p < depth; p += DEPTH) {
             hm_conv_weights_block b = {
-                .rows = row_end - row,
-                .columns = hm_least(COLUMNS, end - j),
+                .rows = s->row_end - s->row,
+                .columns = hm_least(COLUMNS, s->column_end - j),
                 .depth = hm_least(DEPTH, depth - p),
-                .source = job->copy,
-                .row_offset = job->row_offset + row,
+                .source = s->source,
+                .row_offset = job->row_offset + s->row,
                 .offset = offset,
                 .right = panel,
-                .right_panel = panel_step,
-                .out = job->weights + (job->group * job->columns + j) * job->rows + row,
+                .right_panel = DEPTH * job->kernels->contract->tile_columns,
+                .out = job->weights + (s->group * job->columns + j) * job->rows + s->row,
                 .out_column = job->rows,
-                .first = job->image == 0 && p == 0,
+                .first = s->image == 0 && p == 0,
             };
-            b.last = job->image + job->images == job->conv->batch && p + b.depth == depth;
-            gather_block(job, p, b.depth, j, b.columns, panel, panel_step, offset);
+            b.last = s->image + s->images == job->conv->batch && p + b.depth == depth;
+            gather_block(job, s, p, b.depth, j, b.columns, panel, offset);
             finite &= job->kernels->conv->weights(&b);
         }
-    if (!finite)
-        atomic_store_explicit(&job->infinite, true, memory_order_relaxed);
+    return finite;
 }
 
 static void multiply_lane(void *task, int64_t index)
 {
     weights_job *job = task;
-    int64_t slice;
-    while ((slice = atomic_fetch_add(&job->next, 1)) < job->row_slices * job->column_slices)
-        multiply_slice(job, job->lane + index * job->lane_doubles, slice);
-}
-
-static void run_group(hm_context *ctx, weights_job *job)
-{
-    const hm_conv *c = job->conv;
-    const int64_t copied = product(c->input) * job->channels;
-    for (job->image = 0; job->image < c->batch; job->image += job->flight) {
-        job->images = hm_least(job->flight, c->batch - job->image);
-        const int64_t chunks = job->images * job->channels;
-        if (job->lanes > 1 && copied * job->images > SERIAL)
-            hm_parallel_for(ctx, chunks, copy_chunk, job);
-        else
-            for (int64_t i = 0; i < chunks; i++)
-                copy_chunk(job, i);
-        atomic_store(&job->next, 0);
-        hm_parallel_for(ctx, job->lanes, multiply_lane, job);
+    double *room = job->lane + index * job->lane_doubles;
+    workplace place = {.panel = room, .copy = room + job->panel_doubles};
+    const int64_t slices = job->conv->groups * job->row_slices * job->column_slices;
+    const int64_t batch = job->conv->batch;
+    bool finite = true;
+    int64_t next;
+    while ((next = atomic_fetch_add(&job->next, 1)) < slices) {
+        slice s = slice_of(job, next);
+        for (; s.image < batch; s.image += s.images) {
+            s.images = hm_least(job->flight, batch - s.image);
+            find_source(job, &place, &s);
+            finite &= multiply_flight(job, &s, place.panel);
+        }
     }
+    if (!finite)
+        atomic_store_explicit(&job->infinite, true, memory_order_relaxed);
 }
 
 static void fill_tables(const weights_job *job, int64_t *row_offset, int64_t *pixel_offset)
@@ -152,21 +179,32 @@ static void fill_tables(const weights_job *job, int64_t *row_offset, int64_t *pi
 }
 
 /*
- * Columns first, as each slice packs the cotangents of its own; a slice of fewer than LEAST_COLUMNS
- * would read more of the input than it computes.
+ * Each slice packs the cotangents of its columns and copies the channels of its rows. Where there are
+ * rows enough for a slice to make packing little beside multiplying, and several groups apart, only
+ * rows are cut: then every channel is copied about once. Else columns first, by whole vectors.
  */
 static void cut(weights_job *job, int64_t threads)
 {
-    enum { LEAST_COLUMNS = 16 };
-    const int64_t height = job->kernels->contract->tile_rows,
-                  wanted = threads == 1 ? 1 : 2 * threads;
-    const int64_t most_slices = hm_ceiling(job->columns, LEAST_COLUMNS);
-    job->column_slices = hm_least(wanted, most_slices);
-    job->slice_columns = hm_round_up(hm_ceiling(job->columns, job->column_slices), height);
+    enum { ROWS = 128 };
+    const int64_t height = job->kernels->contract->tile_rows, vector = job->kernels->conv->lanes;
+    const int64_t wanted = hm_ceiling(threads, job->conv->groups);
+    job->column_slices = 1;
+    if (threads == 1)
+        job->row_slices = 1;
+    else if (job->rows >= ROWS * wanted)
+        job->row_slices = hm_least(2 * wanted, job->rows / ROWS);
+    else {
+        job->column_slices = hm_least(wanted, hm_ceiling(job->columns, vector));
+        job->row_slices =
+            hm_least(hm_ceiling(wanted, job->column_slices), hm_ceiling(job->rows, height));
+    }
+    job->slice_columns = hm_ceiling(job->columns, job->column_slices);
+    if (job->column_slices > 1)
+        job->slice_columns = hm_round_up(job->slice_columns, vector);
     job->column_slices = hm_ceiling(job->columns, job->slice_columns);
-    job->row_slices =
-        hm_least(hm_ceiling(wanted, job->column_slices), hm_ceiling(job->rows, height));
-    job->lanes = hm_least(threads, job->column_slices * job->row_slices);
+    job->slice_channels =
+        hm_least(job->channels, hm_ceiling(job->rows, job->row_slices) / job->taps + 2);
+    job->lanes = hm_least(threads, job->conv->groups * job->column_slices * job->row_slices);
 }
 
 static hm_status run(hm_context *ctx, weights_job *job)
@@ -175,26 +213,26 @@ static hm_status run(hm_context *ctx, weights_job *job)
     const int64_t width = job->kernels->contract->tile_columns;
     const double work =
         (double)job->rows * (double)job->columns * (double)job->pixels * (double)c->batch;
-    const int64_t threads = work < SERIAL ? 1 : hm_context_threads(ctx);
+    const int64_t threads = work * (double)c->groups < SERIAL ? 1 : hm_context_threads(ctx);
     job->flight = hm_least(c->batch, hm_ceiling(DEPTH, job->pixels));
     cut(job, threads);
-    job->lane_doubles = DEPTH * hm_round_up(hm_least(COLUMNS, job->slice_columns), width) + LINE;
-    const int64_t copy = hm_ceiling(job->flight * job->channels * job->padded.channel, LINE) * LINE;
+    job->panel_doubles = DEPTH * hm_round_up(hm_least(COLUMNS, job->slice_columns), width);
+    const int64_t copy =
+        job->padded.in_place ? 0 : job->flight * job->slice_channels * job->padded.channel;
+    job->lane_doubles = hm_round_up(job->panel_doubles + copy, LINE) + LINE;
     int64_t *tables = NULL;
     hm_status st =
         hm_scratch_create(ctx, (size_t)(job->rows + job->pixels), sizeof *tables, &tables);
     if (st == HMATH_OK)
-        st = hm_scratch_create(ctx, (size_t)(copy + job->lanes * job->lane_doubles), sizeof(double),
-                               &job->copy);
+        st = hm_scratch_create(ctx, (size_t)(job->lanes * job->lane_doubles), sizeof(double),
+                               &job->lane);
     if (st == HMATH_OK) {
         fill_tables(job, tables, tables + job->rows);
         job->row_offset = tables;
         job->pixel_offset = tables + job->rows;
-        job->lane = job->copy + copy;
-        for (job->group = 0; job->group < c->groups; job->group++)
-            run_group(ctx, job);
+        hm_parallel_for(ctx, job->lanes, multiply_lane, job);
     }
-    hm_scratch_release(ctx, job->copy);
+    hm_scratch_release(ctx, job->lane);
     hm_scratch_release(ctx, tables);
     return st;
 }
@@ -209,6 +247,7 @@ hm_status hm_convolve_weights(hm_context *ctx, const hm_conv *c, const double *i
         .channels = c->in_channels / c->groups,
         .rows = c->in_channels / c->groups * product(c->kernel),
         .columns = c->out_channels / c->groups,
+        .taps = product(c->kernel),
         .pixels = product(c->output),
         .input = input,
         .cotangent = cotangent,

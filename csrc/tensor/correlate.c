@@ -100,6 +100,7 @@ typedef struct workplace {
     hm_conv_run *run;
     const hm_grid *band_grid;
     int64_t band;
+    bool filled; /* the copy has been another unit's */
 } workplace;
 
 static workplace workplace_of(const hm_correlation *job, int64_t index)
@@ -186,9 +187,11 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         atomic_store_explicit(&job->infinite, true, memory_order_relaxed);
 }
 
-static void copy_channel(const hm_correlation *job, int64_t unit, int64_t channel, double *copy)
+static void copy_channel(const hm_correlation *job, int64_t unit, int64_t channel, bool fresh,
+                         double *copy)
 {
-    hm_padded_copy(&job->padded, job->source + (unit * job->channels + channel) * job->source_plane,
+    hm_padded_copy(&job->padded, job->kernels->arrange, fresh,
+                   job->source + (unit * job->channels + channel) * job->source_plane,
                    copy + channel * job->padded.channel);
 }
 
@@ -228,7 +231,8 @@ static void private_lane(void *task, int64_t index)
         for (const int64_t end = hm_least(unit + grain, job->units); unit < end; unit++) {
             if (!job->padded.in_place)
                 for (int64_t c = 0; c < job->channels; c++)
-                    copy_channel(job, unit, c, lane.copy);
+                    copy_channel(job, unit, c, !lane.filled, lane.copy);
+            lane.filled = true;
             if (job->plane_direction) {
                 multiply_plane(job, lane.copy, unit);
                 continue;
@@ -245,7 +249,7 @@ static void private_lane(void *task, int64_t index)
 static void copy_chunk(void *task, int64_t channel)
 {
     hm_correlation *job = task;
-    copy_channel(job, job->unit, channel, job->scratch);
+    copy_channel(job, job->unit, channel, job->unit == 0, job->scratch);
 }
 
 static void shared_lane(void *task, int64_t index)

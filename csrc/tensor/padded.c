@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/checked.h"
+#include "tensor/extent.h"
 
 int64_t hm_stride_period(int64_t stride, int64_t dilation)
 {
@@ -64,65 +65,90 @@ int64_t hm_padded_tap(const hm_padded *p, const int64_t tap[HM_CONV_AXES])
     return phase * p->plane + pixel;
 }
 
-/* Where phase p begins, and which of its pixels lie in the image: those from *begin up to *end. */
-static int64_t phase_start(const hm_padded_axis *axis, int64_t p, int64_t *begin, int64_t *end)
+/* The pixels of a phase that lie in the image: begin up to end; pixel i is the image's first + i * stride.
+ */
+typedef struct span {
+    int64_t first, begin, end;
+} span;
+
+static span span_of(const hm_padded_axis *axis, int64_t phase)
 {
-    const int64_t start = axis->start + p * axis->dilation % axis->stride;
-    *begin = start >= 0 ? 0 : (-start - 1) / axis->stride + 1;
-    *end = start >= axis->image ? 0 : (axis->image - 1 - start) / axis->stride + 1;
-    if (*begin > axis->extent)
-        *begin = axis->extent;
-    if (*end > axis->extent)
-        *end = axis->extent;
-    if (*end < *begin)
-        *end = *begin;
-    return start;
+    const int64_t first = axis->start + phase * axis->dilation % axis->stride;
+    span s = {.first = first};
+    s.begin = first >= 0 ? 0 : (-first - 1) / axis->stride + 1;
+    s.end = first >= axis->image ? 0 : (axis->image - 1 - first) / axis->stride + 1;
+    s.begin = hm_least(s.begin, axis->extent);
+    s.end = hm_most(s.begin, hm_least(s.end, axis->extent));
+    return s;
 }
 
 static void zeros(double *out, int64_t n) { memset(out, 0, (size_t)n * sizeof *out); }
 
-/* A row of a phase. */
-static void copy_row(const hm_padded_axis *axis, int64_t phase, const double *image, double *out)
+/* Around the box of pixels, its rows' gaps included. */
+static void clear_margins(const hm_padded_axis axis[2], span y, span x, double *out)
 {
-    int64_t begin, end;
-    const int64_t start = phase_start(axis, phase, &begin, &end);
-    zeros(out, begin);
-    if (axis->stride == 1 && begin < end)
-        memcpy(out + begin, image + start + begin, (size_t)(end - begin) * sizeof *out);
-    else
-        for (int64_t i = begin; i < end; i++)
-            out[i] = image[start + i * axis->stride];
-    zeros(out + end, axis->extent - end);
+    const int64_t width = axis[1].extent, all = axis[0].extent * width;
+    if (y.begin == y.end || x.begin == x.end) {
+        zeros(out, all);
+        return;
+    }
+    zeros(out, y.begin * width + x.begin);
+    for (int64_t row = y.begin; row + 1 < y.end; row++)
+        zeros(out + row * width + x.end, width - (x.end - x.begin));
+    const int64_t last = (y.end - 1) * width + x.end;
+    zeros(out + last, all - last);
 }
 
-/* A plane of a phase: rows that lie in the image, between rows of zeros. */
-static void copy_plane(const hm_padded_axis axis[2], const int64_t phase[2], const double *image,
-                       double *out)
+/* A plane of a phase. */
+static void copy_plane(const hm_arrange_kernels *kernels, const hm_padded_axis axis[2], span y,
+                       span x, const double *image, double *out)
 {
-    int64_t begin, end;
-    const int64_t start = phase_start(&axis[0], phase[0], &begin, &end), width = axis[1].extent;
-    zeros(out, begin * width);
-    for (int64_t y = begin; y < end; y++)
-        copy_row(&axis[1], phase[1], image + (start + y * axis[0].stride) * axis[1].image,
-                 out + y * width);
-    zeros(out + end * width, (axis[0].extent - end) * width);
+    const int64_t width = axis[1].extent, stride = axis[1].stride;
+    const int64_t rows = y.end - y.begin, pitch = axis[0].stride * axis[1].image;
+    if (rows == 0 || x.begin == x.end)
+        return;
+    image += (y.first + y.begin * axis[0].stride) * axis[1].image;
+    out += y.begin * width;
+    if (stride == 1) {
+        kernels->copy_rows(rows, x.end - x.begin, image + x.first + x.begin, pitch, out + x.begin,
+                           width);
+        return;
+    }
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t i = x.begin; i < x.end; i++)
+            out[row * width + i] = image[row * pitch + x.first + i * stride];
 }
 
-void hm_padded_copy(const hm_padded *p, const double *image, double *copy)
+/* Planes of one phase of all axes. */
+static void copy_phase(const hm_padded *p, const hm_arrange_kernels *kernels, bool fresh,
+                       const span s[HM_CONV_AXES], const double *image, double *copy)
 {
     const hm_padded_axis *axis = p->axis;
     const int64_t image_plane = axis[1].image * axis[2].image;
     const int64_t plane = axis[1].extent * axis[2].extent;
-    for (int64_t pz = 0; pz < axis[0].phases; pz++)
-        for (int64_t py = 0; py < axis[1].phases; py++)
-            for (int64_t px = 0; px < axis[2].phases; px++, copy += p->plane) {
-                const int64_t phase[2] = {py, px};
-                int64_t begin, end;
-                const int64_t start = phase_start(&axis[0], pz, &begin, &end);
-                zeros(copy, begin * plane);
-                for (int64_t z = begin; z < end; z++)
-                    copy_plane(axis + 1, phase, image + (start + z * axis[0].stride) * image_plane,
-                               copy + z * plane);
-                zeros(copy + end * plane, (axis[0].extent - end) * plane);
+    for (int64_t z = 0; z < axis[0].extent; z++, copy += plane) {
+        const bool inside = z >= s[0].begin && z < s[0].end;
+        if (fresh && inside)
+            clear_margins(axis + 1, s[1], s[2], copy);
+        else if (fresh)
+            zeros(copy, plane);
+        if (inside)
+            copy_plane(kernels, axis + 1, s[1], s[2],
+                       image + (s[0].first + z * axis[0].stride) * image_plane, copy);
+    }
+}
+
+void hm_padded_copy(const hm_padded *p, const hm_arrange_kernels *kernels, bool fresh,
+                    const double *image, double *copy)
+{
+    const hm_padded_axis *axis = p->axis;
+    span s[HM_CONV_AXES];
+    for (int64_t z = 0; z < axis[0].phases; z++)
+        for (int64_t y = 0; y < axis[1].phases; y++)
+            for (int64_t x = 0; x < axis[2].phases; x++, copy += p->plane) {
+                s[0] = span_of(&axis[0], z);
+                s[1] = span_of(&axis[1], y);
+                s[2] = span_of(&axis[2], x);
+                copy_phase(p, kernels, fresh, s, image, copy);
             }
 }

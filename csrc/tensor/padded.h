@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/arrange.h"
+
 enum { HM_CONV_AXES = 3 };
 
 typedef struct hm_padded_axis {
@@ -46,7 +48,8 @@ bool hm_padded_measure(hm_padded *padded, int64_t channels);
 /* Offset, within a channel, of what tap (t0, t1, t2) adds to an output pixel of a convolution. */
 int64_t hm_padded_tap(const hm_padded *padded, const int64_t tap[HM_CONV_AXES]);
 
-/* One channel. */
-void hm_padded_copy(const hm_padded *padded, const double *image, double *copy);
+/* One channel. Not `fresh`, the copy holds one already: its zeros stay. */
+void hm_padded_copy(const hm_padded *padded, const hm_arrange_kernels *kernels, bool fresh,
+                    const double *image, double *copy);
 
 #endif

@@ -41,5 +41,17 @@ static void transpose(int64_t rows, int64_t columns, const double *from, int64_t
                     to + whole_rows * to_row, to_row);
 }
 
+static void copy_rows(int64_t rows, int64_t n, const double *from, int64_t from_row, double *to,
+                      int64_t to_row)
+{
+    for (; rows > 0; rows--, from += from_row, to += to_row) {
+        int64_t i = 0;
+        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
+            vec_store(to + i, vec_load(from + i));
+        if (i < n)
+            vec_store_partial(to + i, (size_t)(n - i), vec_load_partial(from + i, (size_t)(n - i)));
+    }
+}
+
 extern const hm_arrange_kernels HM_K(arrange);
-const hm_arrange_kernels HM_K(arrange) = {.transpose = transpose};
+const hm_arrange_kernels HM_K(arrange) = {.transpose = transpose, .copy_rows = copy_rows};
