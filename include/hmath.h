@@ -4,11 +4,17 @@
  * libhmath is a library of checked, reproducible double-precision neural primitives. Everything a
  * caller passes in or gets back is a *value*: an immutable, counted, opaque handle. Every call that can
  * fail returns a *status* and writes its result through a last argument `out`. A *context* is the
- * cursor a thread calls with. In three lines:
+ * cursor a thread calls with. In a few lines:
  *
- *     hmath_context_create(NULL, &ctx);
- *     hmath_double_create(ctx, 0.5, &x);          // x is ours now
- *     hmath_release(x);                           // and given back
+ *     hmath_context *ctx = NULL;
+ *     hmath_value *x = NULL;
+ *     double number;
+ *     if (hmath_context_create(NULL, &ctx) == HMATH_OK &&
+ *         hmath_double_create(ctx, 0.5, &x) == HMATH_OK && // x is ours now
+ *         hmath_double_get(x, &number) == HMATH_OK)
+ *         printf("%g\n", number);                          // 0.5
+ *     hmath_release(x);                                    // and given back
+ *     hmath_context_destroy(ctx);
  *
  * Ownership. Arguments are borrowed for the call. `*out` is written last, on success only, with a new
  * reference that the caller releases; on failure it keeps its old content. The order of releases never

@@ -4,13 +4,29 @@
  * A *node* is an immutable value: an ADExpr (287) is a scalar, an ADTensor (288) has a shape of rank 1 or
  * more. Nodes are made from variables and constants by the functions below; a node's shape is fixed and
  * checked when it is made, its numbers when it is evaluated. A derivative is made of nodes, so it can be
- * differentiated again. In five lines:
+ * differentiated again. The sine of 0 and its slope there:
  *
- *     hmath_autodiff_variable(ctx, "x", 0, NULL, &x);
- *     hmath_autodiff_sin(ctx, x, &y);
- *     hmath_autodiff_gradient(ctx, y, (const hmath_value *[]){x}, 1, &slope);      // cos x
- *     hmath_autodiff_compile(ctx, (const hmath_value *[]){y, slope}, 2, (const hmath_value *[]){x}, 1, &program);
- *     hmath_program_run(ctx, program, (const hmath_value *[]){number}, 1, results, 2);
+ *     hmath_value *x = NULL, *y = NULL, *slope = NULL, *program = NULL, *number = NULL;
+ *     hmath_value *results[2] = {NULL, NULL};
+ *     double value, derivative;
+ *     if (hmath_autodiff_variable(ctx, "x", 0, NULL, &x) == HMATH_OK &&
+ *         hmath_autodiff_sin(ctx, x, &y) == HMATH_OK &&
+ *         hmath_autodiff_gradient(ctx, y, (const hmath_value *[]){x}, 1, &slope) == HMATH_OK &&
+ *         hmath_autodiff_compile(ctx, (const hmath_value *[]){y, slope}, 2,
+ *                                (const hmath_value *[]){x}, 1, &program) == HMATH_OK &&
+ *         hmath_double_create(ctx, 0.0, &number) == HMATH_OK &&
+ *         hmath_program_run(ctx, program, (const hmath_value *[]){number}, 1, results, 2) ==
+ *             HMATH_OK &&
+ *         hmath_double_get(results[0], &value) == HMATH_OK &&
+ *         hmath_double_get(results[1], &derivative) == HMATH_OK)
+ *         printf("%g %g\n", value, derivative);     // 0 1
+ *     hmath_release(results[1]);
+ *     hmath_release(results[0]);
+ *     hmath_release(number);
+ *     hmath_release(program);
+ *     hmath_release(slope);
+ *     hmath_release(y);
+ *     hmath_release(x);
  *
  * A *program* (kind 300) is a graph made ready to run: dead nodes dropped, equal ones shared, constants
  * computed, chains of elementwise nodes run tile by tile in one pass, results placed in one block of

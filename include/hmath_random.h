@@ -5,12 +5,17 @@
  * it gives an *RNG* (kind 240): an immutable continuation, which is the algorithm, its state, and
  * the standard normal that the latest draw may have left over. Every draw returns what was drawn
  * and the next RNG; the old one stays what it was and draws the same again. There is no hidden
- * state and no global generator.
+ * state and no global generator. In a few lines:
  *
- *     hmath_random_pcg32_create(ctx, 54, &generator);
- *     hmath_random_seed(ctx, generator, 42, &rng);
- *     hmath_random_uniform(ctx, rng, &u, &next);    // u = 0.6303102186...
- *     hmath_release(rng);                           // and go on with next
+ *     hmath_value *generator = NULL, *rng = NULL, *next = NULL;
+ *     double u;
+ *     if (hmath_random_pcg32_create(ctx, 54, &generator) == HMATH_OK &&
+ *         hmath_random_seed(ctx, generator, 42, &rng) == HMATH_OK &&
+ *         hmath_random_uniform(ctx, rng, &u, &next) == HMATH_OK)
+ *         printf("%.16g\n", u);                     // 0.6303102186438938; go on with next
+ *     hmath_release(next);
+ *     hmath_release(rng);
+ *     hmath_release(generator);
  *
  * The streams are a contract: the same seed gives the same draws, to the last bit, in every version
  * with the same hmath_numerics_version(), on every machine, for every number of threads. Drawing n

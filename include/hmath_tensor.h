@@ -3,13 +3,17 @@
  *
  * A tensor is an immutable value: a shape of up to eight extents, each 0 or more, and that many
  * numbers in row-major order, contiguous and 64-byte aligned. Rank 0 is a single number. Whatever
- * looks like a change makes a new tensor; a reshape shares the elements of the old one. In four
+ * looks like a change makes a new tensor; a reshape shares the elements of the old one. In a few
  * lines:
  *
- *     const int64_t shape[] = {2, 3};
+ *     const int64_t shape[] = {2, 3}, axis = 1;
  *     const double values[] = {1, 2, 3, 4, 5, 6};
- *     hmath_tensor_create(ctx, 2, shape, values, &matrix);
- *     hmath_tensor_sum(ctx, matrix, 1, (const int64_t[]){1}, 0, &rows);      // (2,): 6, 15
+ *     hmath_value *matrix = NULL, *rows = NULL;
+ *     if (hmath_tensor_create(ctx, 2, shape, values, &matrix) == HMATH_OK &&
+ *         hmath_tensor_sum(ctx, matrix, 1, &axis, 0, &rows) == HMATH_OK)
+ *         printf("%g %g\n", hmath_tensor_data(rows)[0], hmath_tensor_data(rows)[1]); // 6 15
+ *     hmath_release(rows);
+ *     hmath_release(matrix);
  *
  * Two kinds. A Tensor Double (161) is what operations work on. A Tensor Float (162) carries
  * binary32 data: it can be made, moved (reshape, transpose, slice, concatenate, stack,
@@ -304,7 +308,7 @@ HMATH_CALL hmath_tensor_sin(hmath_context *ctx, const hmath_value *input, hmath_
 HMATH_CALL hmath_tensor_cos(hmath_context *ctx, const hmath_value *input, hmath_value **out);
 
 /**
- * The tangent of x radians, to 2 ulp for every finite x; no double is near enough to a pole to
+ * The tangent of x radians, to 2.5 ulp for every finite x; no double is near enough to a pole to
  * overflow.
  */
 HMATH_CALL hmath_tensor_tan(hmath_context *ctx, const hmath_value *input, hmath_value **out);

@@ -7,7 +7,7 @@ The numbers come from ``libhmath``, the C library that this package carries; it 
     0.5
 
 Modules: ``deeplearning_core``, ``deeplearning_layers``, ``deeplearning_precision``,
-``deeplearning_metrics``, ``tensor``, ``random``, ``autodiff`` and ``errors``.
+``deeplearning_metrics``, ``tensor``, ``random``, ``autodiff``, ``optim`` and ``errors``.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def type_mismatch(
     )
 
 
-def domain_error(argument: str, number: int, requirement: str) -> errors.DomainError:
+def domain_error(argument: str, number: float, requirement: str) -> errors.DomainError:
     """A number that no argument of the C function could carry."""
     name = operation()
     message = f"{name}: {argument} = {number}; required {requirement}"

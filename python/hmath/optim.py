@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import autodiff as ad
-from ._failure import dimension_mismatch
+from ._failure import dimension_mismatch, domain_error
 from .tensor import zeros
 
 __all__ = [
@@ -75,6 +75,11 @@ def _check(parameters: Sequence[Operand], gradients: Sequence[Operand]) -> None:
             raise dimension_mismatch("gradients", _shape(parameter), _shape(gradient))
 
 
+def _check_positive(x: Operand, argument: str) -> None:
+    if not _is_node(x) and x <= 0:
+        raise domain_error(argument, x, "> 0")
+
+
 def _check_state(state: Sequence[Operand], expected: int) -> None:
     if len(state) != expected:
         raise dimension_mismatch("state", expected, len(state))
@@ -109,8 +114,8 @@ def sgd(
 ) -> tuple[list[Any], tuple[Any, ...]]:
     """Gradient descent: ``(new parameters, new state)``.
 
-    With g the gradient plus ``weight_decay`` times the parameter, and v the velocity (`state`; without one,
-    momentum is not used and the state stays empty)::
+    With g the gradient plus ``weight_decay`` times the parameter, and v the velocity (`state`; without one there
+    is no momentum, whatever `momentum` says, and the state stays empty)::
 
         v <- momentum * v + g
         p <- p - rate * v                      (Polyak 1964)
@@ -229,12 +234,14 @@ def _adam(
 def clip_by_global_norm(gradients: Sequence[Operand], maximum: float) -> tuple[list[Any], Any]:
     """``(gradients, norm)``: scaled by maximum / norm where the norm over all of them is above `maximum`.
 
-    The norm is the Euclidean one of all elements of all gradients, without overflow on the way.
+    The norm is the Euclidean one of all elements of all gradients, without overflow on the way; it is returned
+    as it was before. ``DomainError`` unless maximum > 0 (Pascanu, Mikolov and Bengio 2013).
     """
     graph = _is_graph(gradients)
     nodes = _nodes(gradients)
     norm = ad.norm(nodes)
     factor = ad.select(ad.less(maximum, norm), maximum / ad.maximum(norm, maximum), 1.0)
+    _check_positive(maximum, "maximum")  # after the kinds
     results = _finish([*(g * factor for g in nodes), norm], graph)
     return results[:-1], results[-1]
 
@@ -243,20 +250,23 @@ def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
     """From `rate` at step 0 down half a cosine to `final` at `steps`, and `final` from there on.
 
     final + (rate - final) * (1 + cos(pi * min(step, steps) / steps)) / 2 (Loshchilov and Hutter 2017). A
-    number, or a node where `step` is one.
+    number, or a node where `step` is one. ``DomainError`` unless steps > 0.
 
     >>> cosine(5, 1.0, 10)
     0.5
     """
     at = ad.minimum(step, float(steps)) / float(steps)
     node = final + (rate - final) * 0.5 * (1.0 + ad.cos(3.141592653589793 * at))
+    _check_positive(steps, "steps")
     return _finish([node], _is_graph((step,)))[0]
 
 
 def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
     """`rate` times min(1, (step + 1) / steps): a straight line up during the first `steps` steps.
 
-    `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``.
+    `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``. ``DomainError`` unless
+    steps > 0.
     """
     node = ad.minimum((_nodes([step])[0] + 1.0) / float(steps), 1.0) * rate
+    _check_positive(steps, "steps")
     return _finish([node], _is_graph((step, rate)))[0]

@@ -358,6 +358,17 @@ def test_whole_training_step_compiles() -> None:
     assert value < 1e-3
 
 
+@pytest.mark.parametrize("x", [0.0, -1.0])
+def test_clipping_and_schedules_refuse_what_is_not_positive(x: float) -> None:
+    gradient = tensor.tensor([2], [3.0, 4.0])
+    with pytest.raises(errors.DomainError, match=r"optim.clip_by_global_norm: maximum = .*required > 0"):
+        optim.clip_by_global_norm([gradient], x)
+    with pytest.raises(errors.DomainError, match=r"optim.cosine: steps = .*required > 0"):
+        optim.cosine(1.0, 0.1, x)
+    with pytest.raises(errors.DomainError, match=r"optim.warm_up: steps = .*required > 0"):
+        optim.warm_up(ad.variable("step"), 0.1, x)
+
+
 @pytest.mark.parametrize("keys", [5, 5000])
 def test_attention_has_the_bits_of_the_layer(keys: int) -> None:
     """Also beyond one block of the sums, with a mask and a row that sees nothing."""
