@@ -345,6 +345,9 @@ static void test_eight_threads(void)
 
 static void test_fork(void)
 {
+    /* QEMU's user mode falls over an assertion of its own where such a child starts threads. */
+    if (getenv("HMATH_TEST_EMULATED"))
+        return;
     CHECK_INT(sum_on_threads(3), 200 * 5050);
     fflush(stdout);
     pid_t child = fork();
