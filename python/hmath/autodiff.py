@@ -33,6 +33,7 @@ from ._hmath import ffi, lib
 from ._owner import Owner, adopt
 from ._record import record
 from ._result import owns, plain
+from ._surface import shown
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ __all__ = [
     "value_and_gradient",
     "variable",
 ]
+
+__dir__ = shown(__all__)
 
 _new = ffi.new
 _gc = ffi.gc

@@ -29,10 +29,71 @@ from ._convert import value as value_argument
 from ._native import Handle
 from ._result import items, like, mapped, plain
 from ._selector import Selector, selector
+from ._surface import shown
 
 if TYPE_CHECKING:
     from ._typing import ArrayT, DoubleRows, Doubles, Integers
     from .autodiff import ADTensor, Expr, Node
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "SELU",
+    "Activation",
+    "BinaryCrossEntropy",
+    "CategoricalCrossEntropy",
+    "CosineLoss",
+    "HardSigmoid",
+    "HardSwish",
+    "Hinge",
+    "Huber",
+    "KLDivergence",
+    "LeakyReLU",
+    "Loss",
+    "Mean",
+    "MeanAbsoluteError",
+    "MeanSquaredError",
+    "Mish",
+    "NegativeLogLikelihood",
+    "PReLU",
+    "ReLU",
+    "Reduction",
+    "SiLU",
+    "Sigmoid",
+    "SmoothL1",
+    "Softplus",
+    "Softsign",
+    "Sum",
+    "Tanh",
+    "activation",
+    "activation_derivative",
+    "activation_expr",
+    "binary_cross_entropy_logits",
+    "categorical_cross_entropy_logits",
+    "contrastive_loss",
+    "ctc_loss",
+    "ctc_loss_expr",
+    "ctc_loss_gradient",
+    "dice_loss",
+    "focal_loss",
+    "gated_linear_unit",
+    "iou_loss",
+    "log_softmax",
+    "log_softmax_expr",
+    "loss",
+    "loss_expr",
+    "loss_gradient",
+    "regularization",
+    "softmax",
+    "softmax_expr",
+    "sparsemax",
+    "sparsemax_expr",
+    "triplet_loss",
+]
+
+__dir__ = shown(__all__)
+
+__dir__ = shown(__all__)
 
 # ---------------------------------------------------------------- activations
 

@@ -30,6 +30,7 @@ from ._owner import Owner
 from ._record import Record, record, record_result
 from ._result import items, like, owner, owns, plain
 from ._selector import Selector, selector
+from ._surface import shown
 from .random import RNG
 from .tensor import Tensor, TensorDouble
 
@@ -39,6 +40,65 @@ if TYPE_CHECKING:
     from ._typing import ArrayT, BooleanRows, DoubleRows, Doubles, Integers, TensorLike
     from .autodiff import ADTensor, Expr, Operand
     from .deeplearning_core import Activation
+
+__all__ = [
+    "AveragePool",
+    "BatchNormState",
+    "ConvOptions",
+    "Inference",
+    "Initializer",
+    "KVCache",
+    "KaimingNormal",
+    "KaimingUniform",
+    "MaxPool",
+    "Orthogonal",
+    "PoolMode",
+    "Training",
+    "TruncatedNormal",
+    "XavierNormal",
+    "XavierUniform",
+    "adaptive_pooling",
+    "alibi_bias",
+    "append_cache",
+    "batch_norm",
+    "batches_seen",
+    "cache_values",
+    "causal_mask",
+    "convolution",
+    "convolution_ad",
+    "convolution_dilation",
+    "convolution_groups",
+    "convolution_padding",
+    "convolution_stride",
+    "dense",
+    "dense_ad",
+    "depthwise_convolution",
+    "dropout",
+    "embedding",
+    "empty_cache",
+    "global_pooling",
+    "group_norm",
+    "initialize_weights",
+    "instance_norm",
+    "layer_norm",
+    "layer_norm_ad",
+    "multihead_attention",
+    "pooling",
+    "rms_norm",
+    "rms_norm_ad",
+    "rotary_embedding",
+    "running_mean",
+    "running_variance",
+    "scaled_dot_product_attention",
+    "scaled_dot_product_attention_ad",
+    "sinusoidal_encoding",
+    "spatial_dropout",
+    "transformer_feed_forward",
+    "transposed_convolution",
+    "weight_norm",
+]
+
+__dir__ = shown(__all__)
 
 # ---------------------------------------------------------------- selectors
 

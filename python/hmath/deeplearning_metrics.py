@@ -17,6 +17,7 @@ from ._convert import double, double_rows, doubles, integer, integers, tensor
 from ._convert import labels as binary_labels
 from ._record import Record, record, record_result
 from ._result import items, like, plain
+from ._surface import shown
 
 if TYPE_CHECKING:
     from ._typing import ArrayT, Booleans, DoubleRows, Doubles, Integers
@@ -38,6 +39,8 @@ __all__ = [
     "roc_curve",
     "top_k_accuracy",
 ]
+
+__dir__ = shown(__all__)
 
 # ---------------------------------------------------------------- classification
 

@@ -18,6 +18,7 @@ from ._owner import Owner, wrap
 from ._record import Record, record, record_result
 from ._result import handle, items, like, owner, owns, plain
 from ._selector import Selector, selector
+from ._surface import shown
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ __all__ = [
     "unscale_gradients",
     "update_loss_scaler",
 ]
+
+__dir__ = shown(__all__)
 
 # ---------------------------------------------------------------- selectors
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ._surface import shown
+
 __all__ = [
     "DimensionMismatch",
     "DomainError",
@@ -20,6 +22,8 @@ __all__ = [
     "Overflow",
     "TypeMismatch",
 ]
+
+__dir__ = shown(__all__)
 
 
 @dataclass(frozen=True, slots=True)

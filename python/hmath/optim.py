@@ -26,6 +26,7 @@ from typing import Any
 
 from . import autodiff as ad
 from ._failure import dimension_mismatch, domain_error
+from ._surface import shown
 from .tensor import zeros
 
 __all__ = [
@@ -40,6 +41,8 @@ __all__ = [
     "sgd_variables",
     "warm_up",
 ]
+
+__dir__ = shown(__all__)
 
 # A number, a Tensor, an array, or a node.
 Operand = Any

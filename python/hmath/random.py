@@ -27,6 +27,7 @@ from ._failure import dimension_mismatch, domain_error, overflow, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt, wrap
 from ._result import owns
+from ._surface import shown
 from .tensor import Tensor, TensorDouble
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ __all__ = [
     "uniform_tensor",
     "xoshiro256starstar",
 ]
+
+__dir__ = shown(__all__)
 
 T = TypeVar("T")
 

@@ -28,6 +28,7 @@ from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt
 from ._result import elements, like, numpy_array, owner, owns, plain, rows_of, shape_of
+from ._surface import shown
 
 if TYPE_CHECKING:
     from ._typing import ArrayT, Doubles, Integers, TensorLike
@@ -69,6 +70,8 @@ __all__ = [
     "tensor_float",
     "zeros",
 ]
+
+__dir__ = shown(__all__)
 
 Self = TypeVar("Self", bound="Tensor")
 Number = float | int

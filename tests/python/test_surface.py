@@ -11,6 +11,8 @@ import importlib
 import inspect
 import json
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -95,3 +97,63 @@ def test_kinds_are_the_reference_s() -> None:
         constant = spelled.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()
         assert getattr(lib, f"HMATH_KIND_{constant}") == number
     assert lib.HMATH_CHECKED == REFERENCE["checked_failure_status"]
+
+
+# ---------------------------------------------------------------- what modules show
+
+MODULES = [
+    "autodiff",
+    "deeplearning_core",
+    "deeplearning_layers",
+    "deeplearning_metrics",
+    "deeplearning_precision",
+    "errors",
+    "optim",
+    "random",
+    "tensor",
+]
+
+
+def test_every_module_is_known() -> None:
+    folder = Path(hmath.__file__).parent
+    assert sorted(path.stem for path in folder.glob("[!_]*.py")) == MODULES
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_shows_its_public_names_and_nothing_else(name: str) -> None:
+    module = importlib.import_module(f"hmath.{name}")
+    assert dir(module) == sorted(module.__all__)
+    assert len(set(module.__all__)) == len(module.__all__)
+    for public in module.__all__:
+        assert not public.startswith("_")
+        found = getattr(module, public)
+        assert getattr(found, "__module__", module.__name__) == module.__name__, (
+            f"{public} is another module's"
+        )
+    star: dict[str, Any] = {}
+    exec(f"from hmath.{name} import *", star)
+    assert star.keys() - {"__builtins__"} == set(module.__all__)
+    # What is made here and looks public is meant to be.
+    for name, found in vars(module).items():
+        made = (inspect.isfunction(found) or inspect.isclass(found)) and found.__module__ == module.__name__
+        assert not made or name.startswith(("_", "hmath_python_")) or name in module.__all__, name
+
+
+def test_every_name_of_the_reference_is_shown() -> None:
+    for wrapper in WRAPPERS:
+        module = importlib.import_module(f"hmath.deeplearning_{wrapper['namespace']}")
+        assert wrapper["python"].partition(".")[0] in module.__all__
+
+
+def test_modules_are_loaded_when_they_are_asked_for() -> None:
+    program = (
+        "import sys, hmath; modules = sys.argv[1:];"
+        "assert not ({f'hmath.{name}' for name in modules} - {'hmath.errors'}) & sys.modules.keys();"
+        "assert set(modules) <= set(dir(hmath));"
+        "assert all(getattr(hmath, name) is sys.modules[f'hmath.{name}'] for name in modules);"
+        "assert not hasattr(hmath, 'ffi')"
+    )
+    subprocess.run([sys.executable, "-c", program, *MODULES], check=True)
+    with pytest.raises(AttributeError, match="module 'hmath' has no attribute 'autodif'"):
+        hmath.autodif  # type: ignore[attr-defined]  # noqa: B018
+    assert all(name in dir(hmath) for name in hmath.__all__)
