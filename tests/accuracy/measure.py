@@ -194,7 +194,16 @@ def cases() -> list[Case]:
         Case("ELU(1e300)", "elu", big, 4, (-40, 10), [(-760, -700)], [0.0], parameter=1e300),
         Case("SELU", "selu", selu, 4, (-40, 10), log_of_smallest(), [0.0], (-math.inf, 1.71e308)),
         Case("SELU'", "selu'", selu_slope, 4, (-40, 10), log_of_smallest(), [0.0]),
-        Case("GELU", "gelu", lambda x: x * one_half_erfc(x), 4, (-10, 10), [(-38.6, -35.5)], [0.0]),
+        # about x/2 near zero: results just below a power of two have the largest units for their size
+        Case(
+            "GELU",
+            "gelu",
+            lambda x: x * one_half_erfc(x),
+            4,
+            (-10, 10),
+            [(-38.6, -35.5)],
+            [0.0, 2.0**-10, 2.0**-16, -1.85, -3.83, -7.95],
+        ),
         Case(
             "GELU'",
             "gelu'",
