@@ -5,6 +5,7 @@ import doctest
 import itertools
 import math
 import pickle
+import sys
 from array import array
 from fractions import Fraction
 
@@ -644,6 +645,20 @@ def test_ctc_extremes():
     assert loss == pytest.approx(-math.log(10), rel=1e-15)  # binomial(5, 2) alignments
     assert core.ctc_loss(7, [], []) == 0.0
     assert core.ctc_loss_gradient(7, [], []) == (0.0, [])
+
+
+def test_ctc_as_large_as_a_double():
+    """The largest double is a loss; Overflow is for what lies beyond it."""
+    most = sys.float_info.max
+    half = most / 2
+    for rows in ([[-most]], [[-most], [0.0]], [[-half], [-half]], [[0.0], [-most], [-1.0]]):
+        assert core.ctc_loss(0, [], rows) == most
+        assert core.ctc_loss_gradient(0, [], rows) == (most, [[-1.0]] * len(rows))
+    rows = [[-most, -half], [-most, -half]]  # the other alignments are half as large again: beyond the range
+    assert core.ctc_loss(0, [1], rows) == most
+    assert core.ctc_loss_gradient(0, [1], rows) == (most, [[0.0, -1.0]] * 2)
+    with pytest.raises(hmath.Overflow):
+        core.ctc_loss(0, [1], [[-most, -half], [-most, -half * (1 + 2**-50)]])
 
 
 def test_ctc_containers():

@@ -82,6 +82,7 @@ static hm_status check_arguments(hm_context *ctx, int64_t blank, const hm_ints *
 typedef struct ctc {
     const hm_kernels *kernels;
     const double *log_probabilities;
+    double scale; /* what they are multiplied by, a power of two */
     const int64_t *labels;
     int64_t frames, classes, label_count, blank, width;
     double *skip,
@@ -117,12 +118,12 @@ static void look_at_frame(const ctc *c, int64_t t)
 {
     const double *now = c->log_probabilities + t * c->classes;
     for (int64_t s = 0; s < c->label_count; s++)
-        c->frame[s] = now[c->labels[s]];
+        c->frame[s] = now[c->labels[s]] * c->scale;
 }
 
 static double blank_at(const ctc *c, int64_t t)
 {
-    return c->log_probabilities[t * c->classes + c->blank];
+    return c->log_probabilities[t * c->classes + c->blank] * c->scale;
 }
 
 static void prepare(ctc *c)
@@ -222,6 +223,7 @@ static ctc problem(hm_context *ctx, int64_t blank, const hm_ints *labels,
 {
     return (ctc){.kernels = hm_context_kernels(ctx),
                  .log_probabilities = rows->data,
+                 .scale = 1,
                  .labels = labels->data,
                  .frames = rows->rows,
                  .classes = rows->columns,
@@ -246,12 +248,27 @@ static hm_status make_room(hm_context *ctx, ctc *c, int64_t rows, int64_t extra,
     return HMATH_OK;
 }
 
-static hm_status publish_loss(hm_context *ctx, double log_total, double *loss)
+/*
+ * Levels have a floor, -DBL_MAX. A total that lies there is taken again with logarithms so small that no level
+ * comes near it: what ln 2 for each meeting of two alignments would then be too much, is nothing beside 2^1023.
+ */
+#define SMALL 0x1p-40
+
+static double forward_in_range(ctc *c, double *rows, bool keep, double *taken)
 {
-    if (!(log_total >
-          -DBL_MAX)) /* the floor of levels: there is no telling how much lower it would be */
+    const double total = run_forward(c, rows, keep, taken);
+    if (total > -DBL_MAX)
+        return total;
+    c->scale = SMALL;
+    return run_forward(c, rows, keep, taken);
+}
+
+static hm_status publish_loss(hm_context *ctx, const ctc *c, double log_total, double *loss)
+{
+    const double found = 0 - log_total / c->scale;
+    if (!isfinite(found))
         return hm_fail_overflow(ctx);
-    *loss = 0 - log_total;
+    *loss = found;
     return HMATH_OK;
 }
 
@@ -268,7 +285,7 @@ hm_status hm_ctc_loss(hm_context *ctx, int64_t blank, const hm_ints *labels,
     ctc c = problem(ctx, blank, labels, log_probabilities);
     double *room = NULL;
     if ((st = make_room(ctx, &c, 2, 0, &room)) == HMATH_OK)
-        st = publish_loss(ctx, run_forward(&c, room, false, NULL), out);
+        st = publish_loss(ctx, &c, forward_in_range(&c, room, false, NULL), out);
     hm_scratch_release(ctx, room);
     return st;
 }
@@ -292,8 +309,8 @@ hm_status hm_ctc_loss_gradient(hm_context *ctx, int64_t blank, const hm_ints *la
             goto done;
         double *rows = room + 4 * c.frames * c.width, *taken = c.frame + c.width,
                *shares = taken + c.frames;
-        const double log_total = run_forward(&c, room, true, taken);
-        if ((st = publish_loss(ctx, log_total, &found)) != HMATH_OK)
+        const double log_total = forward_in_range(&c, room, true, taken);
+        if ((st = publish_loss(ctx, &c, log_total, &found)) != HMATH_OK)
             goto done;
         run_backward(&c, room, taken, log_total, rows, shares, slopes);
     }
