@@ -88,30 +88,44 @@ static bool contribute(contributions *c, int64_t place, hm_node *node)
     return true;
 }
 
+/* Contributions of one kind as one node; NULL where there are fewer than two or they make none. */
+static hm_node *put_together(hm_graph *g, const contributions *c, int64_t place,
+                             bool (*is_part)(const hm_node *),
+                             hm_node *(*join)(hm_graph *, hm_node *const *, int64_t))
+{
+    int64_t count = 0, n = 0;
+    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
+        count += is_part(c->all[i].node);
+    if (count < 2)
+        return NULL;
+    hm_node **parts = hm_alloc((size_t)count * sizeof(hm_node *));
+    if (!parts)
+        return hm_graph_fail(g, hm_fail_memory(g->ctx));
+    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
+        if (is_part(c->all[i].node))
+            parts[n++] = c->all[i].node;
+    hm_node *joined = join(g, parts, count);
+    hm_free(parts);
+    return joined;
+}
+
 /*
- * Their sum. Single elements of a tensor that was taken apart are put back by one node, not by as many
- * sums of tensors as there are elements.
+ * Their sum. Elements and slices of a tensor that was taken apart are put back by one node, not by as many
+ * sums of tensors as there are parts.
  */
 static hm_node *total(hm_graph *g, const contributions *c, int64_t place)
 {
-    hm_node *sum = NULL;
-    int64_t elements = 0;
-    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
-        elements += hm_is_placed_element(c->all[i].node);
-    if (elements > 1) {
-        hm_node **placed = hm_alloc((size_t)elements * sizeof(hm_node *));
-        if (!placed)
-            return hm_graph_fail(g, hm_fail_memory(g->ctx));
-        int64_t n = 0;
-        for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
-            if (hm_is_placed_element(c->all[i].node))
-                placed[n++] = c->all[i].node;
-        sum = hm_ad_place_elements(g, placed, elements);
-        hm_free(placed);
+    hm_node *elements = put_together(g, c, place, hm_is_placed_element, hm_ad_place_elements);
+    hm_node *slices = put_together(g, c, place, hm_is_unsliced, hm_ad_join_unsliced);
+    hm_node *sum = elements && slices ? hm_ad_add(g, elements, slices)
+                   : elements         ? elements
+                                      : slices;
+    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next) {
+        hm_node *node = c->all[i].node;
+        if ((elements && hm_is_placed_element(node)) || (slices && hm_is_unsliced(node)))
+            continue;
+        sum = sum ? hm_ad_add(g, sum, node) : node;
     }
-    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next)
-        if (elements <= 1 || !hm_is_placed_element(c->all[i].node))
-            sum = sum ? hm_ad_add(g, sum, c->all[i].node) : c->all[i].node;
     return sum;
 }
 

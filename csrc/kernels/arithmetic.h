@@ -34,6 +34,7 @@ typedef enum hm_chain_code {
     HM_CHAIN_ADD_PRODUCT,           /* a + x * y, two roundings; y is one number */
     HM_CHAIN_SUBTRACT_PRODUCT,      /* a - x * y */
     HM_CHAIN_SUBTRACT_FROM_PRODUCT, /* x * y - a */
+    HM_CHAIN_ADD_FUSED,             /* x * y + a, rounded once; y is one number */
     HM_CHAIN_STORE,                 /* out = a */
     HM_CHAIN_WATCH                  /* is a finite? */
 } hm_chain_code;

@@ -6,6 +6,7 @@
 
 #include "autodiff/gradient.h"
 #include "primitives/elementwise.h"
+#include "primitives/join.h"
 #include "primitives/primitives.h"
 #include "runtime/alloc.h"
 #include "runtime/checked.h"
@@ -251,6 +252,56 @@ hm_node *hm_ad_unslice(hm_graph *g, hm_node *value, const hm_slicing *slicing,
 {
     slice s = slice_attributes(slicing, whole);
     return hm_graph_make1(g, &hm_op_unslice, &s, sizeof s, value);
+}
+
+/* ------------------------------------------------- slices put together */
+
+bool hm_is_unsliced(const hm_node *node) { return node->op == &hm_op_unslice; }
+
+/* The one axis along which the slice is a part of the whole; -1 where it is another kind of slice. */
+static int32_t cut_axis(const slice *s)
+{
+    int32_t axis = -1;
+    for (int32_t i = 0; i < s->whole.rank; i++) {
+        if (s->step[i] != 1)
+            return -1;
+        if (s->part.extent[i] == s->whole.extent[i])
+            continue;
+        if (axis >= 0)
+            return -1;
+        axis = i;
+    }
+    return axis;
+}
+
+/* The slice that begins at `start`, or NULL. */
+static hm_node *slice_from(hm_node *const *unsliced, int64_t n, int32_t axis, int64_t start)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const slice *s = hm_node_attributes(unsliced[i]);
+        if (s->start[axis] == start && s->part.extent[axis] > 0 && cut_axis(s) == axis)
+            return unsliced[i];
+    }
+    return NULL;
+}
+
+hm_node *hm_ad_join_unsliced(hm_graph *g, hm_node *const *unsliced, int64_t n)
+{
+    enum { MOST = 64 }; /* each place looks at every slice */
+    hm_node *parts[MOST];
+    const slice *first = hm_node_attributes(unsliced[0]);
+    const int32_t axis = cut_axis(first);
+    int64_t end = 0;
+    if (n > MOST || axis < 0)
+        return NULL;
+    for (int64_t i = 0; i < n; i++) {
+        hm_node *next = slice_from(unsliced, n, axis, end);
+        if (!next)
+            return NULL;
+        end += ((const slice *)hm_node_attributes(next))->part.extent[axis];
+        parts[i] = next->inputs[0];
+    }
+    return end == first->whole.extent[axis] ? hm_ad_concatenate(g, parts, (int32_t)n, axis) : NULL;
 }
 
 /* ------------------------------------------------- single elements */

@@ -18,6 +18,10 @@ hm_node *hm_ad_slice(hm_graph *g, hm_node *value, const hm_slicing *slicing);
 hm_node *hm_ad_unslice(hm_graph *g, hm_node *value, const hm_slicing *slicing,
                        const hm_shape *whole);
 
+/* The sum of n such values that fill a tensor without gaps or overlaps, side by side along one axis; NULL. */
+bool hm_is_unsliced(const hm_node *node);
+hm_node *hm_ad_join_unsliced(hm_graph *g, hm_node *const *unsliced, int64_t n);
+
 /* Element `index`, counted row-major, as a scalar; and a scalar in its place among zeros. */
 hm_node *hm_ad_element(hm_graph *g, hm_node *value, int64_t index);
 hm_node *hm_ad_place(hm_graph *g, hm_node *value, int64_t index, const hm_shape *whole);

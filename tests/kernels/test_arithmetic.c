@@ -68,6 +68,7 @@ static double compute(int64_t code, double a, double b, double number)
         volatile double product = b * number;
         return product - a;
     }
+    case HM_CHAIN_ADD_FUSED: return fma(b, number, a);
     default: return a;
     }
 }

@@ -135,6 +135,30 @@ def test_indexing_and_joining() -> None:
     assert (x @ np.ones((4, 2))).shape == (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("cuts", "joined"),
+    [
+        ([(0, 2), (2, 5), (5, 6)], True),
+        ([(5, 6), (0, 2), (2, 5)], True),
+        ([(0, 2), (2, 6), (2, 6)], False),  # one part twice
+        ([(0, 3), (2, 6)], False),  # an overlap
+        ([(0, 2), (3, 6)], False),  # a gap
+    ],
+)
+def test_slices_that_tile_a_tensor_are_joined(cuts: list[tuple[int, int]], joined: bool) -> None:
+    """d/dx of sums of squares over slices, each with a factor of its own: exact in small integers."""
+    x = ad.variable("x", (2, 6))
+    output = sum(
+        (ad.sum(ad.square(x[:, a:b])) * float(i + 2) for i, (a, b) in enumerate(cuts)), start=ad.constant(0.0)
+    )
+    expected = np.zeros((2, 6))
+    for i, (a, b) in enumerate(cuts):
+        expected[:, a:b] += 2 * (i + 2) * 3.0
+    [gradient] = ad.gradient(output, [x])
+    assert np.array_equal(ad.evaluate(gradient, {x: np.full((2, 6), 3.0)}).numpy(), expected)
+    assert ("unslice" in gradient.to_dot()) is not joined
+
+
 def test_jacobian_and_jvp() -> None:
     x = ad.variable("x", (3,))
     y = ad.stack([x[0] * x[1], ad.exp(x[2])], (2,))

@@ -59,6 +59,7 @@ VEC_INLINE vec strip(const int vectors, const bool whole, size_t at, size_t n,
         case HM_CHAIN_ADD_PRODUCT: EACH(a[j] + X * vec_broadcast(s->y));
         case HM_CHAIN_SUBTRACT_PRODUCT: EACH(a[j] - X * vec_broadcast(s->y));
         case HM_CHAIN_SUBTRACT_FROM_PRODUCT: EACH(X * vec_broadcast(s->y) - a[j]);
+        case HM_CHAIN_ADD_FUSED: EACH(vec_fma(X, vec_broadcast(s->y), a[j]));
         case HM_CHAIN_STORE: {
             double *const out = s->out + at;
             UNROLL (j, 0, vectors)

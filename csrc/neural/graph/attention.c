@@ -1,6 +1,6 @@
 /*
  * Scaled dot-product attention (Vaswani et al. 2017) as products and one op of its own: the softmax of
- * scores in which masked keys take no part. A fully masked row of weights is +0 throughout, and so are
+ * scaled products in which masked keys take no part. A fully masked row of weights is +0 throughout, and so are
  * the cotangents of its scores, since each is a weight times something.
  */
 #include <math.h>
@@ -21,13 +21,17 @@
 #include "runtime/checked.h"
 #include "runtime/pool.h"
 
-/* Attributes: queries, keys, and a byte for each pair where there is a mask. */
+/*
+ * Attributes: queries, keys, what the products of both are multiplied by to be scores, and a byte for each
+ * pair where there is a mask.
+ */
 typedef struct masking {
     int64_t queries, keys, masked;
+    double scale;
     uint8_t allowed[];
 } masking;
 
-static const char *const scores_argument[] = {"scores"};
+static const char *const products_argument[] = {"products"};
 static const char *const weights_cotangent[] = {"weights", "cotangent"};
 
 static hm_status same_shape(hm_context *ctx, hm_node *const *inputs, int32_t count,
@@ -39,23 +43,31 @@ static hm_status same_shape(hm_context *ctx, hm_node *const *inputs, int32_t cou
 }
 
 typedef struct weights_task {
-    const hm_context *ctx;
     const hm_kernels *kernels;
     const masking *mask;
-    const double *scores;
+    const double *products;
     double *out;
     int64_t rows, rows_per_chunk;
 } weights_task;
 
-static void masked_chunk(void *task, int64_t chunk)
+static void weights_row(const weights_task *t, int64_t row)
+{
+    const masking *mask = t->mask;
+    const int64_t n = mask->keys;
+    double *out = t->out + row * n;
+    t->kernels->softmax->scale(t->products + row * n, n, mask->scale, out);
+    if (mask->masked)
+        hm_masked_softmax_row(t->kernels, out, mask->allowed + row % mask->queries * n, n);
+    else if (n <= HM_BLOCK)
+        t->kernels->softmax->softmax(out, 1, n, out);
+}
+
+static void weights_chunk(void *task, int64_t chunk)
 {
     const weights_task *t = task;
-    const int64_t n = t->mask->keys, end = (chunk + 1) * t->rows_per_chunk;
-    for (int64_t i = chunk * t->rows_per_chunk; i < end && i < t->rows; i++) {
-        memcpy(t->out + i * n, t->scores + i * n, (size_t)n * sizeof(double));
-        hm_masked_softmax_row(t->kernels, t->out + i * n,
-                              t->mask->allowed + i % t->mask->queries * n, n);
-    }
+    const int64_t end = (chunk + 1) * t->rows_per_chunk;
+    for (int64_t row = chunk * t->rows_per_chunk; row < end && row < t->rows; row++)
+        weights_row(t, row);
 }
 
 static hm_status weights_run(const hm_run *run)
@@ -65,26 +77,25 @@ static hm_status weights_run(const hm_run *run)
     if (run->node->size == 0)
         return HMATH_OK;
     const int64_t n = mask->keys, rows = run->node->size / n;
-    if (!mask->masked) {
-        hm_softmax_rows(run->ctx, false, run->inputs[0], rows, n, run->output);
-        return HMATH_OK;
-    }
-    weights_task t = {.ctx = run->ctx,
-                      .kernels = hm_context_kernels(run->ctx),
+    weights_task t = {.kernels = hm_context_kernels(run->ctx),
                       .mask = mask,
-                      .scores = run->inputs[0],
+                      .products = run->inputs[0],
                       .out = run->output,
                       .rows = rows,
                       .rows_per_chunk = CHUNK / n + 1};
-    hm_parallel_for(run->ctx, (rows - 1) / t.rows_per_chunk + 1, masked_chunk, &t);
+    hm_parallel_for(run->ctx, (rows - 1) / t.rows_per_chunk + 1, weights_chunk, &t);
+    if (!mask->masked && n > HM_BLOCK) /* long rows run over several threads themselves */
+        hm_softmax_rows(run->ctx, false, run->output, rows, n, run->output);
     return HMATH_OK;
 }
 
 static void weights_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
                          hm_node **cotangents)
 {
+    const masking *mask = hm_node_attributes(node);
     (void)wanted;
-    cotangents[0] = hm_graph_make2(g, &hm_op_attention_reverse, NULL, 0, node, u);
+    cotangents[0] =
+        hm_graph_make2(g, &hm_op_attention_reverse, &mask->scale, sizeof mask->scale, node, u);
 }
 
 static hm_status reverse_run(const hm_run *run) { return hm_op_softmax_reverse.run(run); }
@@ -95,11 +106,12 @@ static void reverse_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wan
     if (wanted[0])
         hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
     else
-        cotangents[1] = hm_graph_make2(g, node->op, NULL, 0, node->inputs[0], u);
+        cotangents[1] = hm_graph_make2(g, node->op, hm_node_attributes(node), node->attribute_size,
+                                       node->inputs[0], u);
 }
 
 const hm_op hm_op_attention_weights = {.name = "layers.scaled_dot_product_attention",
-                                       .arguments = scores_argument,
+                                       .arguments = products_argument,
                                        .arity = 1,
                                        .shape = same_shape,
                                        .run = weights_run,
@@ -166,20 +178,20 @@ static hm_status check(hm_context *ctx, const hm_node *query, const hm_node *key
 
 /* ------------------------------------------------- makers */
 
-static hm_node *weights_of(hm_graph *g, hm_node *scores, const hm_bool_rows *mask)
+static hm_node *weights_of(hm_graph *g, hm_node *products, double scale, const hm_bool_rows *mask)
 {
     size_t bytes = sizeof(masking);
-    if (!scores)
+    if (!products)
         return NULL;
-    const int64_t queries = extent_of(scores, 2), keys = extent_of(scores, 1);
+    const int64_t queries = extent_of(products, 2), keys = extent_of(products, 1);
     const size_t pairs = mask ? (size_t)(queries * keys) : 0;
     masking *a = hm_bytes(sizeof *a, pairs, 1, &bytes) ? hm_alloc(bytes) : NULL;
     if (!a)
         return hm_graph_fail(g, hm_fail_memory(g->ctx));
-    *a = (masking){queries, keys, mask != NULL};
+    *a = (masking){queries, keys, mask != NULL, scale};
     if (pairs)
         memcpy(a->allowed, mask->data, pairs);
-    hm_node *weights = hm_graph_make1(g, &hm_op_attention_weights, a, bytes, scores);
+    hm_node *weights = hm_graph_make1(g, &hm_op_attention_weights, a, bytes, products);
     hm_free(a);
     return weights;
 }
@@ -190,8 +202,8 @@ static hm_node *attend(hm_graph *g, hm_node *query, hm_node *key, hm_node *value
     if (!query || !key || !value)
         return NULL;
     const double scale = 1.0 / sqrt((double)extent_of(query, 1));
-    hm_node *scores = hm_ad_scaled(g, hm_ad_matrix_product(g, query, false, key, true), scale);
-    return hm_ad_matrix_product(g, weights_of(g, scores, mask), false, value, false);
+    hm_node *products = hm_ad_matrix_product(g, query, false, key, true);
+    return hm_ad_matrix_product(g, weights_of(g, products, scale, mask), false, value, false);
 }
 
 hm_node *hm_ad_attention(hm_graph *g, hm_node *query, hm_node *key, hm_node *value,

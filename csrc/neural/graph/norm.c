@@ -92,7 +92,6 @@ static double inverse_deviation(const reverse_task *t, const double *x)
 
 static bool reverse_row(const reverse_task *t, int64_t row)
 {
-    const hm_elementwise_kernels *k = t->kernels->elementwise;
     const int64_t n = t->a->n;
     const double *y = t->y + row * n, *u = t->u + row * n, count = (double)n;
     double *out = t->out + row * n;
@@ -100,9 +99,11 @@ static bool reverse_row(const reverse_task *t, int64_t row)
     const double mean =
         t->centred ? hm_wide_round(hm_sum_row(t->kernels, HM_ROW_SUM, u, NULL, n)) / count : 0.0;
     const double along = -hm_wide_round(hm_sum_row(t->kernels, HM_ROW_DOT, u, y, n)) / count;
-    k->binary[HM_BINARY_subtract]((size_t)n, u, 1, &mean, 0, out);
-    k->multiply_add((size_t)n, y, 1, &along, 0, out, 1, out);
-    return k->binary[HM_BINARY_multiply]((size_t)n, out, 1, &by, 0, out);
+    const hm_chain_step steps[] = {
+        {HM_CHAIN_LOAD, {u}, NULL},        {HM_CHAIN_SUBTRACT_NUMBER, {&mean}, NULL},
+        {HM_CHAIN_ADD_FUSED, {y}, &along}, {HM_CHAIN_MULTIPLY_NUMBER, {&by}, NULL},
+        {HM_CHAIN_WATCH, {NULL}, NULL},    {HM_CHAIN_STORE, {.out = out}, NULL}};
+    return t->kernels->arithmetic->chain((size_t)n, steps, sizeof steps / sizeof *steps);
 }
 
 static void reverse_chunk(void *task, int64_t chunk)

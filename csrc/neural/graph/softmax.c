@@ -2,7 +2,7 @@
  * Softmax, its logarithm, sparsemax, along the last axis. With p the result (for the logarithm, its
  * exponential) and S sparsemax's support, the cotangent of a row is
  *
- *     softmax       p * (u - p . u)
+ *     softmax       p * (u - p . u), and times what the values were multiplied by before
  *     log_softmax   u - p * sum(u)
  *     sparsemax     u - mean of u over S, on S; 0 elsewhere     (Martins and Astudillo 2016)
  *
@@ -100,6 +100,7 @@ struct rows_task {
     reverse_row *row;
     const double *p, *u;
     double *out;
+    double scale; /* of a softmax's row: what its values were multiplied by */
     int64_t rows, n, rows_per_chunk;
     atomic_bool spoiled;
 };
@@ -125,8 +126,11 @@ static hm_status run_rows(const hm_run *run, reverse_row *row)
                    .p = run->inputs[0],
                    .u = run->inputs[1],
                    .out = run->output,
+                   .scale = 1.0,
                    .rows = rows_of(p),
                    .n = columns_of(p)};
+    if (run->node->attribute_size)
+        t.scale = *(const double *)hm_node_attributes(run->node);
     t.rows_per_chunk = CHUNK / t.n + 1;
     hm_parallel_for(run->ctx, (t.rows - 1) / t.rows_per_chunk + 1, rows_chunk, &t);
     return t.spoiled ? hm_fail_overflow(run->ctx) : HMATH_OK;
@@ -134,10 +138,12 @@ static hm_status run_rows(const hm_run *run, reverse_row *row)
 
 static bool softmax_row(const rows_task *t, const double *p, const double *u, double *out)
 {
-    const hm_elementwise_kernels *k = t->kernels->elementwise;
     const double along = hm_wide_round(hm_sum_row(t->kernels, HM_ROW_DOT, p, u, t->n));
-    k->binary[HM_BINARY_subtract]((size_t)t->n, u, 1, &along, 0, out);
-    return k->binary[HM_BINARY_multiply]((size_t)t->n, p, 1, out, 1, out);
+    const hm_chain_step steps[] = {
+        {HM_CHAIN_LOAD, {u}, NULL},     {HM_CHAIN_SUBTRACT_NUMBER, {&along}, NULL},
+        {HM_CHAIN_MULTIPLY, {p}, NULL}, {HM_CHAIN_MULTIPLY_NUMBER, {&t->scale}, NULL},
+        {HM_CHAIN_WATCH, {NULL}, NULL}, {HM_CHAIN_STORE, {.out = out}, NULL}};
+    return t->kernels->arithmetic->chain((size_t)t->n, steps, sizeof steps / sizeof *steps);
 }
 
 static bool log_softmax_row(const rows_task *t, const double *y, const double *u, double *out)
