@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,6 +112,85 @@ def test_c_example_builds_and_runs(name: str, code: str, tmp_path: Path) -> None
         assert done.returncode == 0, done.stderr
         said = re.findall(r"printf\(.*(?:/\* (.*?) \*/|// (.*?)(?:;.*)?)$", code, re.MULTILINE)
         assert done.stdout.splitlines() == ["".join(pair) for pair in said]
+
+
+# ---------------------------------------------------------------- nothing forgotten
+
+# The page of a module, and the prefix that its C names share, for which pages write "…".
+MODULES = {
+    "hmath": ("runtime", "hmath_"),
+    "hmath.autodiff": ("autodiff", "hmath_autodiff"),
+    "hmath.deeplearning_core": ("core", "hmath_neural_core"),
+    "hmath.deeplearning_layers": ("layers", "hmath_neural_layers"),
+    "hmath.deeplearning_metrics": ("metrics", "hmath_neural_metrics"),
+    "hmath.deeplearning_precision": ("precision", "hmath_neural_precision"),
+    "hmath.errors": ("runtime", "hmath_"),
+    "hmath.optim": ("optim", "hmath_optim"),
+    "hmath.random": ("random", "hmath_random"),
+    "hmath.tensor": ("tensor", "hmath_tensor"),
+}
+
+
+def code_of(page: str) -> str:
+    """What a page writes as code: spans and blocks."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```.*?^```|`[^`\n]+`", text, re.MULTILINE | re.DOTALL))
+
+
+def public_names(module: str) -> list[str]:
+    """What a module exports or, without a list of that, makes itself; and its classes' own public attributes."""
+    loaded = importlib.import_module(module)
+
+    def made_here(value: Any) -> bool:
+        return module in (getattr(value, "__module__", None), type(value).__module__)
+
+    names = set(
+        getattr(loaded, "__all__", [name for name, value in vars(loaded).items() if made_here(value)])
+    )
+    for value in [vars(loaded)[name] for name in names]:
+        if isinstance(value, type) and value.__module__ == module:
+            names.update(vars(value))
+    names.discard("KIND")  # of every owner, documented once
+    return sorted(name for name in names if name == "__version__" or not name.startswith("_"))
+
+
+def test_every_module_has_a_page() -> None:
+    package = Path(hmath.__file__).parent
+    files = {f"hmath.{path.stem}" for path in package.glob("*.py") if not path.stem.startswith("_")}
+    assert files | {"hmath"} == set(MODULES)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_is_documented(module: str) -> None:
+    page, _ = MODULES[module]
+    code = code_of(page)
+    assert [name for name in public_names(module) if not re.search(rf"\b{re.escape(name)}\b", code)] == []
+
+
+def declared_functions() -> list[str]:
+    found: list[str] = []
+    for header in HEADERS:
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found += re.findall(r"^HMATH_(?:API|CALL)\b[^;]*?\b(hmath_\w+)\s*\(", text, re.MULTILINE)
+    return found
+
+
+def test_every_c_function_is_documented() -> None:
+    """Under its name, or as "…" and what follows its module's prefix; tensor and random leave the prefix out."""
+    missing = []
+    pages = {prefix: code_of(page) for page, prefix in MODULES.values()}
+    everything = "\n".join(pages.values())
+    for name in declared_functions():
+        prefix = max((p for p in pages if name.startswith(p)), key=len)
+        rest = name[len(prefix) :]
+        bare = rest.lstrip("_") if prefix in ("hmath_tensor", "hmath_random") else None
+        if not (
+            re.search(rf"\b{name}\b", everything)
+            or re.search(rf"…{rest}\b", pages[prefix])
+            or (bare and re.search(rf"\b{bare}\b", pages[prefix]))
+        ):
+            missing.append(name)
+    assert missing == []
 
 
 # ---------------------------------------------------------------- links
