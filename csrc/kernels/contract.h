@@ -32,8 +32,12 @@ typedef struct hm_contract_block {
     int64_t right_panel, right_step;
     double *out;
     int64_t out_row;
-    bool first;                           /* start the chains at +0, instead of from out */
-    bool last;                            /* finish: biases, +0 */
+    bool first; /* start the chains at +0, instead of from out */
+    bool last;  /* finish: biases, +0 */
+    const double
+        *fetch; /* tile_columns rows of `depth` doubles that are needed next, or NULL; they may
+                            end beyond the operand; not with a packed left operand */
+    int64_t fetch_row;
     const double *row_bias, *column_bias; /* of length rows and columns, or NULL; read if last */
 } hm_contract_block;
 

@@ -27,7 +27,7 @@ enum {
     BLOCK_PANELS = 10,
     ROWS = 960,
     COLUMNS = 2400,
-    STRIP_DEPTH = 192,
+    STRIP_DEPTH = 512, /* long runs: 64 x 1024 x 1024 transposed 2.87 ms with 192, 2.65 with 512 */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
 };
 
@@ -110,6 +110,26 @@ static void direct_range(product_job *job, int64_t row, int64_t rows, int64_t co
     } while (k < p->depth);
 }
 
+/*
+ * A strip of a matrix that lies transposed is read in short runs of many rows, of which the processor
+ * foresees little: so the strip that is packed next, from (k, column) on or at the top of the next
+ * columns, is fetched while this one is multiplied (64 x 1024 x 1024: 2.65 -> 2.50 ms).
+ */
+static void fetch_next(const product_job *job, hm_contract_block *b, int64_t k, int64_t column,
+                       int64_t end)
+{
+    const hm_matrix *right = &job->product->right;
+    b->fetch = NULL;
+    if (k == job->product->depth) {
+        k = 0;
+        column += job->kernels->tile_columns;
+    }
+    if (right->row == 1 && column < end) {
+        b->fetch = right->data + k + column * right->column;
+        b->fetch_row = right->column;
+    }
+}
+
 static void strips_range(product_job *job, double *strip, int64_t column, int64_t columns)
 {
     const hm_product *p = job->product;
@@ -137,6 +157,7 @@ static void strips_range(product_job *job, double *strip, int64_t column, int64_
             b.first = k == 0;
             k += b.depth;
             b.last = k == p->depth;
+            fetch_next(job, &b, k, j, column + columns);
             note(job, job->kernels->block(&b));
         }
     }

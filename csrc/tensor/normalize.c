@@ -326,8 +326,7 @@ static void affine_segment(affine_task *t, int64_t unit)
     const double *x = t->x + unit * n;
     double *out = t->out + unit * n;
     const hm_standard s = t->standard[c];
-    if (s.shift == 0 &&
-        t->kernels->norm->affine(x, n, s.mean, s.by, t->gamma[c], t->beta[c], out))
+    if (s.shift == 0 && t->kernels->norm->affine(x, n, s.mean, s.by, t->gamma[c], t->beta[c], out))
         return;
     for (int64_t i = 0; i < n; i++)
         out[i] = careful_element(t, x[i], c);
@@ -354,8 +353,8 @@ static void affine_panel(affine_task *t, int64_t row, int64_t rows, int64_t firs
         by[j] = t->standard[first + j].by;
         shifted |= t->standard[first + j].shift != 0;
     }
-    if (!shifted && t->kernels->norm->affine_columns(x, rows, t->channels, columns, mean, by, gamma,
-                                                     beta, out))
+    if (!shifted &&
+        t->kernels->norm->affine_columns(x, rows, t->channels, columns, mean, by, gamma, beta, out))
         return;
     for (int64_t i = 0; i < rows; i++, x += t->channels, out += t->channels)
         for (int64_t j = 0; j < columns; j++)

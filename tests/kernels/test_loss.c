@@ -121,8 +121,8 @@ static void test_loss__sums(int formula)
 /* Whether b is a power of two or not, one term's quotient is that of a division. */
 static void test_loss__smooth_quotients(void)
 {
-    const double parameters[] = {1,         2,         0x1p-3,  0x1p1023, 0x1p-1022,
-                                 0x1p-1074, 0x3p-1074, 0.7,     3,        0x1.fffffffffffffp+1023};
+    const double parameters[] = {1,         2,         0x1p-3, 0x1p1023, 0x1p-1022,
+                                 0x1p-1074, 0x3p-1074, 0.7,    3,        0x1.fffffffffffffp+1023};
     uint64_t state = 77;
     for (int p = 0; p < 10; p++)
         for (int i = 0; i < 1000; i++) {

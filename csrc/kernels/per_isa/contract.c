@@ -104,6 +104,8 @@ static bool block(const hm_contract_block *b)
             job.left = b->left;
             job.out = b->out + j;
             job.row_bias = b->row_bias;
+            job.fetch = b->left;
+            job.fetch_row = 0;
             finite &= b->rows == 1 ? wide_1(&job) : wide_2(&job);
             j += wide;
             continue;
@@ -119,6 +121,9 @@ static bool block(const hm_contract_block *b)
             job.next_out =
                 s + 1 < slivers ? job.out + rows * b->out_row : b->out + j + TILE_COLUMNS;
             job.row_bias = b->row_bias ? b->row_bias + i : NULL;
+            const bool fetches = b->fetch && 3 * s < TILE_COLUMNS;
+            job.fetch = fetches ? b->fetch + 3 * s * b->fetch_row : job.left;
+            job.fetch_row = fetches ? b->fetch_row : 0;
             finite &= tiles[packed][rows - 1][columns == TILE_COLUMNS ? 3 : vectors - 1](&job);
         }
         j += columns;

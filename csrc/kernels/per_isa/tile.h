@@ -34,8 +34,10 @@ typedef struct tile_job {
     int64_t right_step;
     double *out; /* (i, j) at out[i * out_row + j] */
     int64_t out_row;
-    size_t lanes;                         /* columns in the last vector */
-    const double *next_out;               /* of the tile after this one, if packed */
+    size_t lanes;           /* columns in the last vector */
+    const double *next_out; /* of the tile after this one, if packed */
+    const double *fetch;    /* if not: three rows to bring near, or any address */
+    int64_t fetch_row;
     bool first;                           /* start from +0, not from out */
     bool last;                            /* add the biases and +0 */
     const double *row_bias, *column_bias; /* or NULL */
@@ -74,8 +76,15 @@ MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, cons
                 __builtin_prefetch(t->next_out + i * t->out_row + j * VEC_WIDTH, 1);
             }
         }
+    const double *fetch = t->fetch;
     for (int64_t k = t->depth; k > 0; k--) {
         vec b[8];
+        if (!packed) {
+            UNROLL (i, 0, 3) {
+                __builtin_prefetch(fetch + i * t->fetch_row, 0, 2);
+            }
+            fetch++;
+        }
         UNROLL (j, 0, vectors)
             b[j] = partial && j == vectors - 1 ? vec_load_partial(right + j * VEC_WIDTH, lanes)
                                                : vec_load(right + j * VEC_WIDTH);
