@@ -14,6 +14,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable, Sequence
+from math import nan
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -133,28 +134,41 @@ def boolean(x: Any, argument: str) -> Argument:
 
 def _float(x: Any, argument: str, index: int | None = None) -> float:
     cls = type(x)
-    if cls is not float and cls is not int and not _is_number(x, cls):
+    if cls is not float and cls is not int and not _is_number(x, cls, argument):
         raise type_mismatch(argument, "Double", x, index)
     try:
         return float(x)
     except OverflowError:
         raise overflow(argument, index) from None
-    except TypeError:
+    except (TypeError, ValueError, RuntimeError):  # whatever the object's own __float__ has to say
+        if getattr(x, "is_snan", bool)():
+            return nan  # a Decimal that signals is a NaN as well
         raise type_mismatch(argument, "Double", x, index) from None
 
 
-def _is_number(x: Any, cls: type) -> bool:
-    """May x be a Double? NumPy's text, times, complex and masked scalars have ``__float__``, too."""
-    if not (hasattr(cls, "__float__") or hasattr(cls, "__index__")) or isinstance(x, bool):
+def _is_number(x: Any, cls: type, argument: str) -> bool:
+    """May x be a Double? NumPy's text, times, complex and masked scalars have ``__float__``, too.
+
+    So has a Tensor of rank 0; where it is closed, it has no rank.
+    """
+    if isinstance(x, Handle) and x._dropped:
+        raise closed(argument)
+    if not (hasattr(cls, "__float__") or hasattr(cls, "__index__")) or is_boolean(x):
         return False
     if getattr(x, "ndim", False) or hasattr(x, "mask"):
         return False
-    return getattr(getattr(x, "dtype", None), "kind", "f") in "iuf"
+    dtype = getattr(x, "dtype", None)
+    return getattr(dtype, "kind", "f") in "iuf" and "complex" not in str(dtype or "")
+
+
+def is_boolean(x: Any) -> bool:
+    """A bool, or another library's scalar of bools, which may count as an integer to Python."""
+    return isinstance(x, bool) or "bool" in str(getattr(x, "dtype", ""))
 
 
 def _int(x: Any, argument: str, index: int | None = None) -> int:
     if type(x) is not int:
-        if isinstance(x, bool) or _is_numpy_bool(x) or not hasattr(type(x), "__index__"):
+        if not hasattr(type(x), "__index__") or is_boolean(x) or getattr(x, "ndim", False):
             raise type_mismatch(argument, "Int", x, index)
         try:
             x = x.__index__()

@@ -139,10 +139,10 @@ def type_mismatch(
     )
 
 
-def domain_error(argument: str, number: float, requirement: str) -> errors.DomainError:
-    """A number that no argument of the C function could carry."""
-    name = operation()
-    message = f"{name}: {argument} = {number}; required {requirement}"
+def domain_error(argument: str, found: float | str, requirement: str) -> errors.DomainError:
+    """A number, or in words something else, that no argument of the C function could carry."""
+    name, number = operation(), None if isinstance(found, str) else found
+    message = f"{name}: {argument} {found if number is None else f'= {number}'}; required {requirement}"
     return errors.DomainError(
         errors.MathError(
             "DomainError",

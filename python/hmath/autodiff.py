@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from . import _convert
 from . import deeplearning_layers as layers
 from ._call import CData, call, callback_failed, check, context, invoke, make
-from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
+from ._failure import dimension_mismatch, domain_error, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt
 from ._record import record
@@ -374,6 +374,8 @@ def variable(name: str, shape: Sequence[int] = ()) -> Any:
     """
     if not isinstance(name, str):
         raise type_mismatch("name", "str", name)
+    if "\0" in name:
+        raise domain_error("name", "holds a NUL", "text without one")
     extents = _convert.int_list(shape, "shape")
     handle = invoke(lib.hmath_autodiff_variable, name.encode(errors="replace"), len(extents), extents)
     return adopt(ADTensor if extents else Expr, handle)
@@ -1003,17 +1005,21 @@ def compile(outputs: Node | Sequence[Node], inputs: Sequence[Node]) -> Program:
 
 T = TypeVar("T")
 Bindings = Mapping[Node, Any]
+# Programs kept on a node: a program may keep other nodes alive, of which there may be ever new ones.
+_REMEMBERED = 8
 
 
 def _remembered(node: Node, key: tuple[Any, ...], build: Callable[[], tuple[CData, Any]]) -> CData:
-    """The program for `key`, made once and kept on the node. What `build` returns beside it is kept too."""
+    """The program for `key`, kept on the node, of the latest few. What `build` returns beside it is kept too."""
     try:
         programs = node._programs
     except AttributeError:
         programs = node._programs = {}
-    if key not in programs:
-        programs[key] = build()
-    return programs[key][0]
+    found = programs.pop(key, None) or build()
+    programs[key] = found  # the latest stands last
+    for oldest in list(programs)[:-_REMEMBERED]:
+        programs.pop(oldest, None)
+    return found[0]
 
 
 def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:

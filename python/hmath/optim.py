@@ -25,7 +25,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import autodiff as ad
-from ._failure import dimension_mismatch, domain_error
+from ._convert import boolean, double, has_axes, int_list, sequence, tensor
+from ._failure import dimension_mismatch, domain_error, type_mismatch
+from ._owner import Owner
 from ._surface import shown
 from .tensor import zeros
 
@@ -48,44 +50,81 @@ __dir__ = shown(__all__)
 Operand = Any
 
 
-def _is_graph(*groups: Sequence[Operand]) -> bool:
-    """Is there a node among the operands?"""
-    return any(isinstance(x, ad.Node) for group in groups for x in group)
-
-
-def _shape(x: Operand) -> tuple[int, ...]:
-    return tuple(x.shape) if hasattr(x, "shape") else ()
-
-
-def _finish(nodes: Sequence[Any], graph: bool) -> list[Any]:
-    """Nodes as they are, or their values where everything they are made of is known."""
-    return list(nodes) if graph else ad.evaluate([ad.constant(x) if not _is_node(x) else x for x in nodes])
-
-
 def _is_node(x: Operand) -> bool:
     return isinstance(x, ad.Node)
 
 
-def _nodes(values: Sequence[Operand]) -> list[Any]:
-    return [x if _is_node(x) else ad.constant(x) for x in values]
+def _is_graph(*groups: Sequence[Operand]) -> bool:
+    """Is there a node among the operands?"""
+    return any(_is_node(x) for group in groups for x in group)
 
 
-def _check(parameters: Sequence[Operand], gradients: Sequence[Operand]) -> None:
+def _finish(nodes: Sequence[Any], graph: bool) -> list[Any]:
+    """Nodes as they are, or their values where everything they are made of is known."""
+    return list(nodes) if graph else ad.evaluate([_node(x) for x in nodes])
+
+
+def _node(x: Operand) -> Any:
+    return x if _is_node(x) else ad.constant(x)
+
+
+# What a caller gave is looked at first, so that failures name the caller's parameter.
+
+
+def _number(x: Any, argument: str) -> float:
+    return double(x, argument)[1]  # type: ignore[no-any-return]
+
+
+def _positive(number: float, argument: str) -> float:
+    if number <= 0.0:
+        raise domain_error(argument, number, "> 0")
+    return number
+
+
+def _operand(x: Operand, argument: str) -> Any:
+    """A number as a float; a node; or the constant node of a Tensor or an array."""
+    if isinstance(x, ad.Node):
+        x._open(argument)
+        return x
+    if isinstance(x, Owner) or has_axes(x):
+        tensor(x, argument)
+        return ad.constant(x)  # type: ignore[arg-type,unused-ignore]
+    return _number(x, argument)
+
+
+def _sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
+    if isinstance(x, Owner):  # a Tensor's rows are no parameters
+        raise type_mismatch(argument, expected, x)
+    return sequence(x, argument, expected)
+
+
+def _nodes(values: Sequence[Operand], argument: str) -> list[Any]:
+    given = _sequence(values, argument, "List of Expr or ADTensor")
+    return [_node(_operand(x, argument)) for x in given]
+
+
+def _check(parameters: Sequence[Any], gradients: Sequence[Any]) -> None:
     if len(parameters) != len(gradients):
         raise dimension_mismatch("gradients", len(parameters), len(gradients))
     for parameter, gradient in zip(parameters, gradients, strict=True):
-        if _shape(parameter) != _shape(gradient):
-            raise dimension_mismatch("gradients", _shape(parameter), _shape(gradient))
+        if parameter.shape != gradient.shape:
+            raise dimension_mismatch("gradients", parameter.shape, gradient.shape)
 
 
-def _check_positive(x: Operand, argument: str) -> None:
-    if not _is_node(x) and x <= 0:
-        raise domain_error(argument, x, "> 0")
-
-
-def _check_state(state: Sequence[Operand], expected: int) -> None:
+def _check_state(state: Sequence[Any], expected: int) -> None:
     if len(state) != expected:
         raise dimension_mismatch("state", expected, len(state))
+
+
+def _zeros(parameters: Sequence[Operand]) -> list[Any]:
+    """A zero, or a Tensor of zeros, for each parameter."""
+    return [zeros(node.shape) if node.shape else 0.0 for node in _nodes(parameters, "parameters")]
+
+
+def _variables(name: str, shapes: Sequence[Sequence[int]]) -> list[Any]:
+    """A variable for each shape."""
+    given = _sequence(shapes, "shapes", "List of lists of Int")
+    return [ad.variable(f"{name}{i}", int_list(shape, "shapes")) for i, shape in enumerate(given)]
 
 
 # ---------------------------------------------------------------- gradient descent
@@ -93,16 +132,12 @@ def _check_state(state: Sequence[Operand], expected: int) -> None:
 
 def sgd_state(parameters: Sequence[Operand]) -> tuple[Any, ...]:
     """Velocities of 0 for each parameter."""
-    return tuple(_zero(_shape(p)) for p in parameters)
+    return tuple(_zeros(parameters))
 
 
 def sgd_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
     """A state of variables, for a graph."""
-    return tuple(ad.variable(f"velocity{i}", shape) for i, shape in enumerate(shapes))
-
-
-def _zero(shape: tuple[int, ...]) -> Any:
-    return zeros(list(shape)) if shape else 0.0
+    return tuple(_variables("velocity", shapes))
 
 
 def sgd(
@@ -124,18 +159,23 @@ def sgd(
         p <- p - rate * v                      (Polyak 1964)
         p <- p - rate * (g + momentum * v)     with nesterov (Sutskever et al. 2013)
     """
-    _check(parameters, gradients)
-    graph = _is_graph(parameters, gradients, state or (), (rate, momentum, weight_decay))
+    given = (rate, momentum, weight_decay)
+    values, slopes = _nodes(parameters, "parameters"), _nodes(gradients, "gradients")
+    _check(values, slopes)
+    moving = None if state is None else _nodes(state, "state")
+    if moving is not None:
+        _check_state(moving, len(values))
+    rate, momentum = _operand(rate, "rate"), _operand(momentum, "momentum")
+    nesterov, weight_decay = boolean(nesterov, "nesterov")[3], _operand(weight_decay, "weight_decay")
+    graph = _is_graph(parameters, gradients, state or (), given)
     velocities: list[Any] = []
     updated: list[Any] = []
-    if state is not None:
-        _check_state(state, len(parameters))
-    for i, (p, g) in enumerate(zip(_nodes(parameters), _nodes(gradients), strict=True)):
+    for i, (p, g) in enumerate(zip(values, slopes, strict=True)):
         if _is_node(weight_decay) or weight_decay != 0:
             g = g + weight_decay * p
         step = g
-        if state is not None:
-            velocity = momentum * _nodes([state[i]])[0] + g
+        if moving is not None:
+            velocity = momentum * moving[i] + g
             velocities.append(velocity)
             step = g + momentum * velocity if nesterov else velocity
         updated.append(p - rate * step)
@@ -148,14 +188,13 @@ def sgd(
 
 def adam_state(parameters: Sequence[Operand]) -> tuple[Any, ...]:
     """No steps, and moments of 0 for each parameter."""
-    moments = [_zero(_shape(p)) for p in parameters]
+    moments = _zeros(parameters)
     return (0.0, *moments, *moments)
 
 
 def adam_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
     """A state of variables, for a graph."""
-    first = [ad.variable(f"first{i}", shape) for i, shape in enumerate(shapes)]
-    second = [ad.variable(f"second{i}", shape) for i, shape in enumerate(shapes)]
+    first, second = _variables("first", shapes), _variables("second", shapes)
     return (ad.variable("steps"), *first, *second)
 
 
@@ -207,23 +246,28 @@ def _adam(
     weight_decay: Operand,
     decoupled: bool,
 ) -> tuple[list[Any], tuple[Any, ...]]:
-    _check(parameters, gradients)
-    n = len(parameters)
-    _check_state(state, 1 + 2 * n)
-    graph = _is_graph(parameters, gradients, state, (rate, weight_decay))
-    steps = _nodes([state[0]])[0] + 1.0
+    given = (rate, weight_decay, beta1, beta2, epsilon)
+    values, slopes = _nodes(parameters, "parameters"), _nodes(gradients, "gradients")
+    _check(values, slopes)
+    n, moments = len(values), _nodes(state, "state")
+    _check_state(moments, 1 + 2 * n)
+    rate, weight_decay = _operand(rate, "rate"), _operand(weight_decay, "weight_decay")
+    beta1, beta2 = _operand(beta1, "beta1"), _operand(beta2, "beta2")
+    epsilon = _operand(epsilon, "epsilon")
+    graph = _is_graph(parameters, gradients, state, given)
+    steps = moments[0] + 1.0
     size = rate / (1.0 - ad.power(beta1, steps))
     spread = ad.sqrt(1.0 - ad.power(beta2, steps))
     decays = _is_node(weight_decay) or weight_decay != 0
-    shrink = 1.0 - _nodes([rate])[0] * weight_decay if decays and decoupled else None
+    shrink = 1.0 - _node(rate) * weight_decay if decays and decoupled else None
     updated, first, second = [], [], []
-    for i, (p, g) in enumerate(zip(_nodes(parameters), _nodes(gradients), strict=True)):
+    for i, (p, g) in enumerate(zip(values, slopes, strict=True)):
         if shrink is not None:
             p = p * shrink
         elif decays:
             g = g + weight_decay * p
-        m = beta1 * _nodes([state[1 + i]])[0] + (1.0 - beta1) * g
-        v = beta2 * _nodes([state[1 + n + i]])[0] + (1.0 - beta2) * ad.square(g)
+        m = beta1 * moments[1 + i] + (1.0 - beta1) * g
+        v = beta2 * moments[1 + n + i] + (1.0 - beta2) * ad.square(g)
         updated.append(p - size * (m / (ad.sqrt(v) / spread + epsilon)))
         first.append(m)
         second.append(v)
@@ -240,11 +284,10 @@ def clip_by_global_norm(gradients: Sequence[Operand], maximum: float) -> tuple[l
     The norm is the Euclidean one of all elements of all gradients, without overflow on the way; it is returned
     as it was before. ``DomainError`` unless maximum > 0 (Pascanu, Mikolov and Bengio 2013).
     """
-    graph = _is_graph(gradients)
-    nodes = _nodes(gradients)
+    nodes, graph = _nodes(gradients, "gradients"), _is_graph(gradients)
+    maximum = _positive(_number(maximum, "maximum"), "maximum")
     norm = ad.norm(nodes)
     factor = ad.select(ad.less(maximum, norm), maximum / ad.maximum(norm, maximum), 1.0)
-    _check_positive(maximum, "maximum")  # after the kinds
     results = _finish([*(g * factor for g in nodes), norm], graph)
     return results[:-1], results[-1]
 
@@ -258,10 +301,12 @@ def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
     >>> cosine(5, 1.0, 10)
     0.5
     """
-    at = ad.minimum(step, float(steps)) / float(steps)
-    node = final + (rate - final) * 0.5 * (1.0 + ad.cos(3.141592653589793 * at))
-    _check_positive(steps, "steps")
-    return _finish([node], _is_graph((step,)))[0]
+    graph = _is_graph((step, rate, final))
+    at, rate = _node(_operand(step, "step")), _operand(rate, "rate")
+    steps, final = _number(steps, "steps"), _operand(final, "final")
+    done = ad.minimum(at, _positive(steps, "steps")) / steps
+    node = final + (rate - final) * 0.5 * (1.0 + ad.cos(3.141592653589793 * done))
+    return _finish([node], graph)[0]
 
 
 def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
@@ -270,6 +315,7 @@ def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
     `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``. ``DomainError`` unless
     steps > 0.
     """
-    node = ad.minimum((_nodes([step])[0] + 1.0) / float(steps), 1.0) * rate
-    _check_positive(steps, "steps")
-    return _finish([node], _is_graph((step, rate)))[0]
+    graph = _is_graph((step, rate))
+    at, rate = _node(_operand(step, "step")), _operand(rate, "rate")
+    node = ad.minimum((at + 1.0) / _positive(_number(steps, "steps"), "steps"), 1.0) * rate
+    return _finish([node], graph)[0]

@@ -757,7 +757,7 @@ def _full_index(index: Any, rank: int) -> list[Any]:
 def _index(part: Any, axis: int) -> int:
     if type(part) is int:
         return part
-    if isinstance(part, bool) or not hasattr(type(part), "__index__"):
+    if _convert.is_boolean(part) or not hasattr(type(part), "__index__"):
         raise type_mismatch("index", "Int or slice", part, axis)
     try:
         return operator.index(part)

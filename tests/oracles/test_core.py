@@ -12,6 +12,7 @@ import random
 import numpy as np
 import pytest
 
+from hmath import TypeMismatch
 from hmath import deeplearning_core as core
 
 torch = pytest.importorskip("torch")
@@ -209,3 +210,13 @@ def test_ctc_of_a_hundred_thousand_frames(peakedness):
     labels = g.integers(1, 6, 30).tolist()
     right = long_double_ctc(labels, rows)
     assert abs(core.ctc_loss(0, labels, rows) - right) <= 1e-12 * right
+
+
+def test_torch_scalars_are_numbers_where_they_hold_one() -> None:
+    """A 0-dimensional tensor has ``__float__`` and ``__index__`` whatever it holds."""
+    assert core.activation(core.ReLU, torch.tensor(2.0)) == core.activation(core.ReLU, torch.tensor(2)) == 2.0
+    for wrong in (torch.tensor(True), torch.tensor(1j), torch.tensor(1 + 0j), torch.tensor([1.0])):
+        with pytest.raises(TypeMismatch):
+            core.activation(core.ReLU, wrong)
+        with pytest.raises(TypeMismatch):
+            core.ctc_loss(wrong, [], [[0.0]])

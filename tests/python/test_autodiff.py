@@ -461,3 +461,131 @@ def test_a_gather_reports_the_index_that_was_there(index: float, reported: int) 
     with pytest.raises(errors.IndexOutOfBounds) as error:
         ad.evaluate(ad.gather(v, np.array([index])), {v: np.ones((2, 3))})
     assert error.value.math_error.value == reported
+
+
+# ---------------------------------------------------------------- what owners refuse and keep
+
+
+def test_nodes_and_programs_say_that_they_do_not_pickle() -> None:
+    """cffi's own words were all there was."""
+    x, v = ad.variable("x"), ad.variable("v", (2,))
+    for unpicklable in (x, v, ad.compile([x], [x])):
+        name = type(unpicklable).__name__
+        with pytest.raises(TypeError, match=f"^{name} objects cannot be pickled$"):
+            pickle.dumps(unpicklable)
+
+
+def test_a_name_is_kept_whole_or_refused() -> None:
+    """What stood behind a NUL was lost."""
+    with pytest.raises(
+        hmath.DomainError, match=r"autodiff\.variable: name holds a NUL; required text without one"
+    ):
+        ad.variable("a\0b")
+    assert ad.variable("a b").name == "a b"
+
+
+def test_programs_kept_on_a_node_are_bounded() -> None:
+    """Evaluating it beside ever new nodes kept every one of them alive."""
+    x = ad.variable("x")
+    y = x * 2.0
+
+    def evaluate(i: int) -> None:
+        assert ad.evaluate([y, x + float(i)], {x: 1.0}) == [2.0, 1.0 + i]
+
+    for i in range(20):
+        evaluate(i)
+    alive = lib.hmath_live_values()
+    for i in range(20, 60):
+        evaluate(i)
+    assert lib.hmath_live_values() == alive
+    assert ad.evaluate([y, x + 59.0], {x: 1.0}) == [2.0, 60.0]
+
+
+_TENSOR = tensor.tensor([2], [1.0, 2.0])
+_STATE = optim.adam_state([_TENSOR])
+_OPTIMISERS: list[tuple[Any, dict[str, Any]]] = [
+    (optim.cosine, {"step": 5, "rate": 1.0, "steps": 10, "final": 0.0}),
+    (optim.warm_up, {"step": 5, "rate": 1.0, "steps": 10}),
+    (optim.clip_by_global_norm, {"gradients": [_TENSOR], "maximum": 1.0}),
+    (optim.sgd_state, {"parameters": [_TENSOR]}),
+    (optim.adam_state, {"parameters": [_TENSOR]}),
+    (optim.sgd_variables, {"shapes": [(2,)]}),
+    (optim.adam_variables, {"shapes": [(2,)]}),
+    (
+        optim.sgd,
+        {
+            "parameters": [_TENSOR],
+            "gradients": [_TENSOR],
+            "state": (_TENSOR,),
+            "rate": 0.1,
+            "momentum": 0.5,
+            "nesterov": False,
+            "weight_decay": 0.1,
+        },
+    ),
+    *(
+        (
+            step,
+            {
+                "parameters": [_TENSOR],
+                "gradients": [_TENSOR],
+                "state": _STATE,
+                "rate": 0.1,
+                "beta1": 0.9,
+                "beta2": 0.99,
+                "epsilon": 1e-8,
+                "weight_decay": 0.1,
+            },
+        )
+        for step in (optim.adam, optim.adamw)
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "parameter"),
+    [(function, arguments, name) for function, arguments in _OPTIMISERS for name in arguments],
+    ids=[f"{function.__name__}-{name}" for function, arguments in _OPTIMISERS for name in arguments],
+)
+def test_optimisers_refuse_wrong_kinds_by_name(
+    function: Any, arguments: dict[str, Any], parameter: str
+) -> None:
+    function(**arguments)
+    # Without a state there is none, which sgd allows.
+    absent = [] if (function, parameter) == (optim.sgd, "state") else [None]
+    for wrong in (
+        *absent,
+        "a",
+        b"a",
+        object(),
+        {},
+        1j,
+        [None],
+        ["a"],
+        [True],
+        tensor.tensor_float([1], [1.0]),
+    ):
+        with pytest.raises(hmath.TypeMismatch) as caught:
+            function(**{**arguments, parameter: wrong})
+        error = caught.value.math_error
+        assert (error.operation, error.argument) == (f"optim.{function.__name__}", parameter)
+    closed = tensor.zeros([2])
+    closed.close()
+    if parameter not in ("shapes", "nesterov"):
+        many = parameter in ("parameters", "gradients", "state")
+        with pytest.raises(ValueError, match=f"{parameter} is closed"):
+            function(**{**arguments, parameter: [closed] if many else closed})
+
+
+def test_optimisers_take_nodes_wherever_numbers_may_stand() -> None:
+    rate = ad.variable("rate")
+    found = ad.evaluate(optim.cosine(5, rate, 10), {rate: 1.0})
+    assert found == optim.cosine(5, 1.0, 10)
+    [plain], _ = optim.adam([_TENSOR], [_TENSOR], _STATE, rate=0.1)
+    [graph], _ = optim.adam([_TENSOR], [_TENSOR], _STATE, rate=0.1, beta1=rate)
+    assert ad.evaluate(graph, {rate: 0.9}).identical(plain)
+    with pytest.raises(hmath.Overflow):
+        optim.cosine(5, 10**400, 10)
+    for wrong in (0, -1.0):
+        with pytest.raises(hmath.DomainError, match=r"optim\.cosine: steps = .*; required > 0"):
+            optim.cosine(5, 1.0, wrong)

@@ -575,3 +575,59 @@ def test_empty_rows_are_lists_of_their_own() -> None:
         assert rows[0] is not rows[1]
     assert tensor.zeros([2, 0, 3]).tolist() == [[], []]
     assert tensor.zeros([0, 2]).tolist() == []
+
+
+# ---------------------------------------------------------------- scalars of other libraries
+
+
+class _Foreign:
+    """A scalar as PyTorch's are: a number to Python whatever it holds, with a dtype that is not NumPy's."""
+
+    ndim = 0
+
+    def __init__(self, dtype: str, held: complex | bool) -> None:
+        self.dtype, self.held = type("dtype", (), {"__str__": lambda _: f"torch.{dtype}"})(), held
+
+    def __float__(self) -> float:
+        if isinstance(self.held, complex) and self.held.imag:
+            raise RuntimeError("value cannot be converted to type double without overflow")
+        return float(self.held.real)
+
+    def __index__(self) -> int:
+        return int(self.held.real)
+
+
+@pytest.mark.parametrize(
+    "scalar", [_Foreign("bool", True), _Foreign("complex128", 1j), _Foreign("complex64", 1 + 0j)]
+)
+def test_scalars_of_other_libraries_that_are_no_doubles(scalar: _Foreign) -> None:
+    """A bool was taken as 1.0, a complex number raised its own error, or lost its imaginary zero in silence."""
+    for call in (
+        lambda: core.activation(core.Sigmoid, scalar),  # type: ignore[call-overload]
+        lambda: core.softmax([1.0, scalar]),  # type: ignore[call-overload]
+        lambda: tensor.full([1], scalar),  # type: ignore[arg-type]
+        lambda: autodiff.constant(scalar),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeMismatch, match=r"required (Double|ADExpr)"):
+            call()
+    assert core.activation(core.ReLU, _Foreign("float64", 2.0)) == 2.0  # type: ignore[call-overload]
+
+
+def test_bools_of_other_libraries_are_no_integers() -> None:
+    scalar: Any = _Foreign("bool", True)
+    for call in (
+        lambda: layers.causal_mask(scalar, 1, 0),
+        lambda: tensor.zeros([scalar]),
+        lambda: tensor.zeros([2])[scalar],
+    ):
+        with pytest.raises(TypeMismatch):
+            call()
+
+
+def test_a_signalling_nan_is_a_nan() -> None:
+    """``float`` refuses it with a ValueError of its own."""
+    number = decimal.Decimal("sNaN")
+    for call in (lambda: core.activation(core.Sigmoid, number), lambda: core.softmax([1.0, number])):  # type: ignore[call-overload]
+        with pytest.raises(hmath.NonFinite):
+            call()
+    assert math.isnan(tensor.tensor([1], [number])[0])  # type: ignore[list-item]
