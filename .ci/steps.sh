@@ -68,6 +68,15 @@ lint() {
     git ls-files '*.c' '*.h' '*.hpp' | xargs clang-format --dry-run --Werror
 }
 
+# The pages as a site, without a warning.
+site() {
+    say "documentation"
+    environment docs
+    # shellcheck disable=SC2046
+    python -m pip install -q $(requirements docs)
+    python -m sphinx -q -W docs "$work/site"
+}
+
 # Both compilers, every warning an error, assertions on; the C tests under each.
 compilers() {
     local compiler
