@@ -92,9 +92,10 @@ HMATH_CALL hmath_autodiff_to_text(hmath_context *ctx, const hmath_value *node, h
 /* ---------------------------------------------------------------- elementwise */
 
 /*
- * Of two operands. At evaluation: divide refuses right = 0 (DomainError), power a negative base under an
- * exponent that is no integer and 0 under a negative one; all of them Overflow. Where maximum or minimum
- * meets a tie, each operand gets half of the cotangent. Comparisons give 1.0 and 0.0, with derivative 0.
+ * Of two operands, correctly rounded, power to 2 ulp. At evaluation: divide refuses right = 0
+ * (DomainError), power a negative base under an exponent that is no integer and 0 under a negative one; all
+ * of them Overflow. Where maximum or minimum meets a tie, each operand gets half of the cotangent.
+ * Comparisons give 1.0 and 0.0, with derivative 0.
  */
 HMATH_CALL hmath_autodiff_add(hmath_context *ctx, const hmath_value *left, const hmath_value *right,
                               hmath_value **out);
@@ -117,13 +118,14 @@ HMATH_CALL hmath_autodiff_less(hmath_context *ctx, const hmath_value *left,
 HMATH_CALL hmath_autodiff_less_equal(hmath_context *ctx, const hmath_value *left,
                                      const hmath_value *right, hmath_value **out);
 
-/** a where condition is not 0, else b. No derivative flows into the condition. */
+/** a where condition is not 0, else b; both are computed. No derivative flows into the condition. */
 HMATH_CALL hmath_autodiff_select(hmath_context *ctx, const hmath_value *condition,
                                  const hmath_value *a, const hmath_value *b, hmath_value **out);
 
 /*
- * Of one operand. At evaluation: log needs value > 0, log1p > -1, sqrt >= 0, reciprocal != 0
- * (DomainError). The derivative of absolute and of sign is 0 at 0; that of sqrt at 0 is a DomainError.
+ * Of one operand, as accurate as their namesakes in hmath_tensor.h. At evaluation: log needs value > 0,
+ * log1p > -1, sqrt >= 0, reciprocal != 0 (DomainError). The derivative of absolute and of sign is 0 at 0;
+ * that of sqrt at 0 is a DomainError.
  */
 HMATH_CALL hmath_autodiff_negate(hmath_context *ctx, const hmath_value *value, hmath_value **out);
 HMATH_CALL hmath_autodiff_absolute(hmath_context *ctx, const hmath_value *value, hmath_value **out);
@@ -392,7 +394,8 @@ typedef hmath_status (*hmath_custom_reverse)(hmath_context *ctx, void *user,
 
 /**
  * A node of n inputs whose value and derivative are callbacks. First-order. destroy(user) is called once,
- * when the last graph or program that holds the node is gone; on failure it is not called.
+ * when the last graph or program that holds the node is gone; on failure it is not called. User data that
+ * holds a reference to the node itself keeps both for ever.
  * @param reverse  NULL: the node has no derivative
  * @param destroy  NULL: nothing to do
  */

@@ -396,52 +396,52 @@ def to_dot(*outputs: Node) -> str:
 
 
 def exp(value: Operand | Dual) -> Any:
-    """eˣ. ``Overflow``."""
+    """eˣ, to 1 ulp. ``Overflow``."""
     return _unary("exp", value)
 
 
 def expm1(value: Operand | Dual) -> Any:
-    """eˣ − 1, accurate near 0. ``Overflow``."""
+    """eˣ − 1, to 1.5 ulp, also near 0. ``Overflow``."""
     return _unary("expm1", value)
 
 
 def log(value: Operand | Dual) -> Any:
-    """ln x. ``DomainError`` unless x > 0."""
+    """ln x, to 1 ulp. ``DomainError`` unless x > 0."""
     return _unary("log", value)
 
 
 def log1p(value: Operand | Dual) -> Any:
-    """ln(1 + x), accurate near 0. ``DomainError`` unless x > −1."""
+    """ln(1 + x), to 1 ulp, also near 0. ``DomainError`` unless x > −1."""
     return _unary("log1p", value)
 
 
 def sqrt(value: Operand | Dual) -> Any:
-    """√x. ``DomainError`` unless x ≥ 0; its derivative needs x > 0."""
+    """√x, correctly rounded. ``DomainError`` unless x ≥ 0; its derivative needs x > 0."""
     return _unary("sqrt", value)
 
 
 def sin(value: Operand | Dual) -> Any:
-    """sin x."""
+    """sin x, to 1 ulp for every finite x."""
     return _unary("sin", value)
 
 
 def cos(value: Operand | Dual) -> Any:
-    """cos x."""
+    """cos x, to 1 ulp for every finite x."""
     return _unary("cos", value)
 
 
 def tan(value: Operand | Dual) -> Any:
-    """tan x."""
+    """tan x, to 2.5 ulp for every finite x."""
     return _unary("tan", value)
 
 
 def tanh(value: Operand | Dual) -> Any:
-    """tanh x; its derivative never saturates."""
+    """tanh x, to 1.5 ulp; its derivative never saturates."""
     return _unary("tanh", value)
 
 
 def erf(value: Operand | Dual) -> Any:
-    """The error function."""
+    """The error function, to 1 ulp."""
     return _unary("erf", value)
 
 
@@ -456,17 +456,17 @@ def sign(value: Operand) -> Node:
 
 
 def square(value: Operand) -> Node:
-    """x²."""
+    """x². ``Overflow``."""
     return _node(invoke(lib.hmath_autodiff_square, _operand(value, "value")))
 
 
 def reciprocal(value: Operand) -> Node:
-    """1/x. ``DomainError`` for x = 0."""
+    """1/x. ``DomainError`` for x = 0, ``Overflow``."""
     return _node(invoke(lib.hmath_autodiff_reciprocal, _operand(value, "value")))
 
 
 def power(base: Operand | Dual, exponent: Operand | Dual) -> Any:
-    """xʸ. ``DomainError``: x < 0 with y no integer, x = 0 with y < 0."""
+    """xʸ, to 2 ulp; x⁰ = 1. ``DomainError``: x < 0 with y no integer, x = 0 with y < 0."""
     return _pair("power", base, exponent, ("base", "exponent"))
 
 
@@ -496,13 +496,19 @@ def less_equal(left: Operand, right: Operand) -> Node:
 
 
 def select(condition: Operand, a: Operand, b: Operand) -> Node:
-    """a where the condition is not 0, else b. No derivative flows into the condition."""
+    """a where the condition is not 0, else b. No derivative flows into the condition.
+
+    Both sides are computed, so that both have to be in their domains.
+    """
     handles = _operand(condition, "condition"), _operand(a, "a"), _operand(b, "b")
     return _node(invoke(lib.hmath_autodiff_select, *handles))
 
 
 def activation(method: Activation, value: Operand) -> Node:
-    """An activation of every element, with the derivative and kinks of :mod:`~hmath.deeplearning_core`."""
+    """An activation of every element, with the derivative and kinks of :mod:`~hmath.deeplearning_core`, to 4 ulp.
+
+    ``NonFinite`` and ``DomainError``: ``method.parameter``.
+    """
     how = _convert.value(method, "method", "Activation")[2]
     return _node(invoke(lib.hmath_autodiff_activation, how, _operand(value, "value")))
 
@@ -558,14 +564,14 @@ def transpose(value: Operand, axes: Sequence[int] | None = None) -> Node:
 
 
 def broadcast_to(value: Operand, shape: Sequence[int]) -> Node:
-    """Repeated to a larger shape."""
+    """Repeated to a larger shape. ``DimensionMismatch``."""
     extents = _convert.int_list(shape, "shape")
     handle = _operand(value, "value")
     return _node(invoke(lib.hmath_autodiff_broadcast_to, handle, len(extents), extents))
 
 
 def element(value: Operand, index: int) -> Expr:
-    """Element `index` of a tensor, counted row-major, as an Expr."""
+    """Element `index` of a tensor, counted row-major, as an Expr. ``IndexOutOfBounds``."""
     return adopt(
         Expr,
         invoke(lib.hmath_autodiff_element, _operand(value, "value"), _convert.integer(index, "index")[3]),
@@ -602,7 +608,7 @@ def _slice(value: ADTensor, index: Any) -> Node:
 
 
 def concatenate(values: Sequence[Operand], axis: int = 0) -> Node:
-    """Along an axis that all have."""
+    """Along an axis that all have. ``EmptyInput`` of nothing, ``DimensionMismatch``."""
     handles = _operands(values, "values")
     rank = len(_shape_of(handles[0])) if handles else 0
     where = _axis(axis, rank, "axis") if rank else _convert.integer(axis, "axis")[3]
@@ -674,7 +680,10 @@ def _reduce(function: Any, value: Any, axis: Axes, keepdims: bool) -> Node:
 
 
 def sum(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
-    """Along one axis, several, or all. With `keepdims` they stay with extent 1."""
+    """Along one axis, several, or all; 0 of nothing. With `keepdims` they stay with extent 1.
+
+    The order of summation is the numerics contract's.
+    """
     return _reduce(lib.hmath_autodiff_sum, value, axis, keepdims)
 
 
@@ -689,13 +698,13 @@ def max(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
 
 
 def norm(values: Node | Sequence[Node]) -> Expr:
-    """Euclidean norm over all elements of one node or several, without overflow on the way."""
+    """Euclidean norm over all elements of one node or several, without overflow on the way; derivative 0 at 0."""
     handles = _operands([values] if isinstance(values, Node) else values, "values")
     return adopt(Expr, invoke(lib.hmath_autodiff_norm, _array(handles), len(handles)))
 
 
 def matmul(left: Operand, right: Operand) -> Node:
-    """left @ right as in NumPy: matrices on the last two axes, the others broadcast."""
+    """left @ right as in NumPy: matrices on the last two axes, the others broadcast. ``DimensionMismatch``."""
     return _node(invoke(lib.hmath_autodiff_matmul, _operand(left, "left"), _operand(right, "right")))
 
 
@@ -860,6 +869,7 @@ def gradient(output: Node, wrt: Node | Sequence[Node]) -> Any:
 
     Zeros where it does not depend on them. Gradients can be differentiated again, except through softmax,
     log_softmax, sparsemax, CTC, attention and custom nodes: there a ``DomainError`` names the operation.
+    ``DimensionMismatch``: `output` has other than one element.
     """
     of, one = _operand(output, "output"), isinstance(wrt, Node)
     asked = _operands([wrt] if one else wrt, "wrt")
@@ -1041,7 +1051,8 @@ def evaluate(output: Sequence[Node], bindings: Bindings = ...) -> list[Value]: .
 def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) -> Any:
     """The value of a node, or of several: a float for an Expr, a TensorDouble for an ADTensor.
 
-    `bindings` maps each variable of the graph to a number, a Tensor or an array of float64.
+    `bindings` maps each variable of the graph to a number, a Tensor or an array of float64. ``DomainError``: a
+    variable is missing, or takes no part. ``DimensionMismatch``, ``TypeMismatch``, ``NonFinite``: a value.
     """
     one = isinstance(output, Node)
     outputs = _operands([output] if one else output, "output")
@@ -1077,7 +1088,7 @@ def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tup
 
 
 def jacobian(output: Node, bindings: Bindings, wrt: Node) -> TensorDouble:
-    """∂output/∂wrt as a Tensor of shape (*output.shape, *wrt.shape)."""
+    """∂output/∂wrt as a Tensor of shape (*output.shape, *wrt.shape): a row of reverse mode per element."""
     of, by = _operand(output, "output"), _operand(wrt, "wrt")
     variables, values = _bindings(bindings)
     return adopt(
@@ -1121,8 +1132,8 @@ def custom(
 
     ``forward(values)`` gets one value per input (floats for scalars, Tensors for others) and returns a
     number, or a Tensor or array of `shape`. ``reverse(values, adjoint)`` returns one cotangent per input.
-    First-order. Both live as long as any graph or program that holds the node. An exception in one ends
-    the evaluation.
+    First-order. Both live as long as any graph or program that holds the node: one that holds the node itself is
+    never freed (let it hold a ``weakref.ref``). An exception in one ends the evaluation.
     """
     if not callable(forward):
         raise type_mismatch("forward", "callable", forward)
