@@ -1,9 +1,12 @@
-"""Convolution and pooling."""
+"""Convolution, its gradients, and pooling."""
 
+import numpy as np
+import torch
 import torch.nn.functional as F
 from harness import case, normal
 from sides import ours, theirs
 
+from hmath import autodiff as ad
 from hmath import deeplearning_layers as layers
 
 
@@ -81,6 +84,58 @@ for channels in (16, 32):
     convolution(
         f"conv3d_3_{channels}x16x16x16", (1, channels, 16, 16, 16), channels, 3, padding=1, row="conv3d"
     )
+
+
+def gradients(name, shape, out_channels, kernel, stride=1, padding=0, quick=True):
+    """The gradient with respect to the input, and that with respect to the weights, each by itself."""
+    batch, channels, height, width = shape
+    options = layers.ConvOptions([stride] * 2, [padding] * 2, [1] * 2, 1)
+    weights = (out_channels, channels, kernel, kernel)
+    result = (
+        batch,
+        out_channels,
+        *((extent + 2 * padding - kernel) // stride + 1 for extent in (height, width)),
+    )
+    work = 2.0 * batch * out_channels * channels * kernel**2 * result[2] * result[3]
+
+    def inputs():
+        return {"x": normal(*shape, seed=1), "w": normal(*weights, seed=2), "u": normal(*result, seed=4)}
+
+    def program(wanted):
+        """The gradient is linear in the other operand and in u, and does not look at its own."""
+        x, w, u = ad.variable("x", shape), ad.variable("w", weights), ad.variable("u", result)
+        y = ad.convolution(options, x, w, ad.constant(np.zeros(out_channels)))
+        own, other = (x, w) if wanted == "x" else (w, x)
+        return ad.compile(ad.gradient(ad.sum(y * u), [own]), [other, u])
+
+    def peer(x, w, u, mask):
+        strides, paddings = [stride] * 2, [padding] * 2
+        return torch.ops.aten.convolution_backward(
+            u, x, w, None, strides, paddings, [1, 1], False, [0, 0], 1, mask
+        )
+
+    for wanted, of in (("x", "input"), ("w", "weights")):
+        mask = [wanted == "x", wanted == "w", False]
+        case(
+            f"{name}_{of}_gradient",
+            "convolution",
+            inputs,
+            lambda i, wanted=wanted: ours(program(wanted), "xw".replace(wanted, ""), "u")(i),
+            theirs(
+                lambda x, w, u, mask=mask: [g for g in peer(x, w, u, mask) if g is not None], "x", "w", "u"
+            ),
+            work,
+            unit="flop",
+            row="convolution gradients",
+            quick=quick,
+        )
+
+
+for batch in (1, 8):
+    gradients(f"conv2d_3x3_64x56x56_n{batch}", (batch, 64, 56, 56), 64, 3, padding=1)
+    gradients(f"conv2d_3x3_128x28x28_n{batch}", (batch, 128, 28, 28), 128, 3, padding=1)
+    gradients(f"conv2d_1x1_256x14x14_n{batch}", (batch, 256, 14, 14), 256, 1)
+gradients("conv2d_7x7s2_3x224x224", (1, 3, 224, 224), 64, 7, stride=2, padding=3)
 
 TRANSPOSED = layers.ConvOptions([2, 2], [1, 1], [1, 1], 1)
 case(
