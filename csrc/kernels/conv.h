@@ -33,7 +33,7 @@ typedef struct hm_conv_block {
     const double *left;
     int64_t left_panel, left_row;
     const int64_t
-        *left_offset; /* read where not packed; so for one or two rows, which are fastest so */
+        *left_offset; /* read where not packed; so for one to three rows, which are fastest so */
     const double *source;
     const int64_t *offset; /* depth of them */
     const hm_conv_run *run;

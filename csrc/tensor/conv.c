@@ -91,7 +91,7 @@ hm_status hm_convolve(hm_context *ctx, const hm_conv *c, const double *input, co
         return pointwise(ctx, c, false, input, weights, bias, output, finite);
 
     const int64_t channels = c->in_channels / c->groups, depth = channels * product(c->kernel);
-    hm_grid all = {.depth = depth, .in_order = true};
+    hm_grid all = {.depth = depth, .stretch = depth};
     hm_correlation job = {
         .kernels = hm_context_kernels(ctx),
         .units = c->batch * c->groups,
@@ -225,6 +225,8 @@ static void adjoint_grids(const hm_conv *c, hm_correlation *job, int64_t *offset
                         g->axis[a].step = 1;
                 }
                 adjoint_chain(c, &job->padded, job->channels, job->rows, phase, offset, weight);
+                g->stretch =
+                    g->depth == job->channels * product(c->kernel) ? product(c->kernel) : 1;
                 if (g->depth == 0) /* bias only: nothing is read, but pixels need a place */
                     for (int a = 0; a < HM_CONV_AXES; a++)
                         g->axis[a].source = 0;

@@ -13,7 +13,7 @@ enum {
     PANEL = 32768,         /* doubles of packed weights that share L2 with a window of the source */
     WINDOW = 65536,        /* doubles of the source beside them */
     FEW_RUNS = 48,         /* results of an image for which weights are read in place, unpacked */
-    FEW_ROWS = 2,          /* the kernels' wide tiles want them unpacked too */
+    FEW_ROWS = 3,          /* the kernels' wide tiles want them unpacked too */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
     LANE_GAP = 8,          /* a line between what threads write */
 };
@@ -116,20 +116,21 @@ static workplace workplace_of(const hm_correlation *job, int64_t index)
 static void pack_weights(const hm_correlation *job, const hm_grid *g, int64_t rows,
                          const double *weights, double *panel)
 {
-    const int64_t height = job->kernels->contract->tile_rows;
-    if (g->in_order) {
-        job->kernels->contract->pack_left(rows, g->depth, weights, job->weight_row, 1, panel);
-        return;
-    }
-    const int64_t slivers = hm_ceiling(rows, height);
+    const int64_t height = job->kernels->contract->tile_rows, slivers = hm_ceiling(rows, height);
     for (int64_t s = 0; s < slivers; s++) {
         const int64_t begin = hm_contract_sliver(rows, slivers, s);
         const int64_t count = hm_contract_sliver(rows, slivers, s + 1) - begin;
         const double *from = weights + begin * job->weight_row;
         double *to = panel + s * g->depth * height;
-        for (int64_t k = 0; k < g->depth; k++)
-            for (int64_t i = 0; i < count; i++)
-                to[k * height + i] = from[g->weight[k] + i * job->weight_row];
+        if (g->stretch == 1) {
+            for (int64_t k = 0; k < g->depth; k++)
+                for (int64_t i = 0; i < count; i++)
+                    to[k * height + i] = from[g->weight[k] + i * job->weight_row];
+            continue;
+        }
+        for (int64_t k = 0; k < g->depth; k += g->stretch)
+            job->kernels->contract->pack_left(count, g->stretch, from + g->weight[k],
+                                              job->weight_row, 1, to + k * height);
     }
 }
 

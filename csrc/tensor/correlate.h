@@ -22,7 +22,7 @@ typedef struct hm_grid {
     int64_t depth;         /* links of a chain */
     const int64_t *offset; /* of a link's operand in the source, from what the pixel reads */
     const int64_t *weight; /* of its weight in a row of weights */
-    bool in_order;         /* weight is 0, 1, 2, ... */
+    int64_t stretch;       /* weights of so many links in a row are neighbours */
     /* chosen by hm_correlate: vectors of pixels, by rows or across their ends */
     bool flat;
     int64_t runs_a_line, runs;

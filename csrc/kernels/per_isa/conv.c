@@ -115,10 +115,15 @@ typedef bool conv_function(const conv_job *job);
         conv_##kind##_##rows##_1, conv_##kind##_##rows##_2, conv_##kind##_##rows##_3 \
     }
 
-/* One or two rows, as in depthwise convolutions: three accumulators a row would wait for each
- * other. */
+/*
+ * One to three rows, as in depthwise convolutions and for images of three colours: with three
+ * accumulators a row, loads (two a vector that crosses a line) would take longer than arithmetic.
+ */
+enum { WIDE_3 = TILE_ROWS == 8 ? 6 : 3 };
+
 CONV_TILE(conv_wide_1, 1, 8, false)
 CONV_TILE(conv_wide_2, 2, 4, false)
+CONV_TILE(conv_wide_3, 3, WIDE_3, false)
 CONV_TILES(1)
 CONV_TILES(2)
 CONV_TILES(3)
@@ -148,18 +153,22 @@ static bool block(const hm_conv_block *b)
 {
     const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
     const bool packed = b->left_panel > 0;
-    const int64_t wide = packed ? b->runs + 1 : b->rows == 1 ? 8 : b->rows == 2 ? 4 : b->runs + 1;
+    static const struct {
+        int64_t vectors;
+        conv_function *tile;
+    } wide[] = {{8, conv_wide_1}, {4, conv_wide_2}, {WIDE_3, conv_wide_3}};
+    const bool widens = !packed && b->rows <= 3;
     conv_job job = {.block = b};
     bool finite = true;
     for (int64_t r = 0; r < b->runs;) {
         const int64_t left_over = b->runs - r;
         job.run = b->run + r;
-        if (left_over >= wide) {
+        if (widens && left_over >= wide[b->rows - 1].vectors) {
             job.left = b->left;
             job.out = b->out;
             job.bias = b->bias;
-            finite &= b->rows == 1 ? conv_wide_1(&job) : conv_wide_2(&job);
-            r += wide;
+            finite &= wide[b->rows - 1].tile(&job);
+            r += wide[b->rows - 1].vectors;
             continue;
         }
         const int64_t vectors = left_over < TILE_VECTORS ? left_over : TILE_VECTORS;
