@@ -61,7 +61,7 @@ static bool select_map(const hm_kernels *kernels, const void *attributes,
 /* Is the node 1 everywhere? Then a product with it is the other factor, to the bit. */
 static bool is_one(const hm_node *node)
 {
-    while (node->op == &hm_op_broadcast_to)
+    while (node->op == &hm_op_broadcast_to || node->op->flags & HM_OP_VIEW)
         node = node->inputs[0];
     return node->op == &hm_op_constant && node->rank == 0 && *hm_constant_data(node) == 1.0;
 }

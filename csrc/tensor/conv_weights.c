@@ -13,8 +13,8 @@
 #include "tensor/extent.h"
 
 enum {
-    DEPTH = 256,   /* pixels of a block; with a panel of cotangents, half of L2 at 64 channels */
-    COLUMNS = 240, /* output channels of a block */
+    DEPTH = 512,  /* pixels of a block: the longer, the fewer turns of its result in registers */
+    COLUMNS = 96, /* output channels of a block: their cotangents take 384 KB of L2 */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
     LINE = 8,              /* doubles of a cache line */
 };
@@ -115,15 +115,16 @@ static void gather_block(const weights_job *job, const slice *s, int64_t p, int6
 /* All pixels in flight. */
 static bool multiply_flight(const weights_job *job, const slice *s, double *panel)
 {
-    const int64_t depth = s->images * job->pixels;
+    const int64_t depth = s->images * job->pixels, blocks = hm_ceiling(depth, DEPTH);
     int64_t offset[DEPTH];
     bool finite = true;
     for (int64_t j = s->column; j < s->column_end; j += COLUMNS)
-        for (int64_t p = 0; p < depth; p += DEPTH) {
+        for (int64_t i = 0; i < blocks; i++) {
+            const int64_t p = depth * i / blocks;
             hm_conv_weights_block b = {
                 .rows = s->row_end - s->row,
                 .columns = hm_least(COLUMNS, s->column_end - j),
-                .depth = hm_least(DEPTH, depth - p),
+                .depth = depth * (i + 1) / blocks - p,
                 .source = s->source,
                 .row_offset = job->row_offset + s->row,
                 .offset = offset,
@@ -131,7 +132,7 @@ static bool multiply_flight(const weights_job *job, const slice *s, double *pane
                 .right_panel = DEPTH * job->kernels->contract->tile_columns,
                 .out = job->weights + (s->group * job->columns + j) * job->rows + s->row,
                 .out_column = job->rows,
-                .first = s->image == 0 && p == 0,
+                .first = s->image == 0 && i == 0,
             };
             b.last = s->image + s->images == job->conv->batch && p + b.depth == depth;
             gather_block(job, s, p, b.depth, j, b.columns, panel, offset);

@@ -112,8 +112,8 @@ static workplace workplace_of(const hm_correlation *job, int64_t index)
     return l;
 }
 
-/* Slivers of weights as the kernels want them packed. */
-static void pack_weights(const hm_correlation *job, const hm_grid *g, int64_t rows,
+/* Links k ... of the chain, whose weights are neighbours, into the slivers of rows of the kernels. */
+static void pack_stretch(const hm_correlation *job, const hm_grid *g, int64_t rows, int64_t k,
                          const double *weights, double *panel)
 {
     const int64_t height = job->kernels->contract->tile_rows, slivers = hm_ceiling(rows, height);
@@ -121,17 +121,21 @@ static void pack_weights(const hm_correlation *job, const hm_grid *g, int64_t ro
         const int64_t begin = hm_contract_sliver(rows, slivers, s);
         const int64_t count = hm_contract_sliver(rows, slivers, s + 1) - begin;
         const double *from = weights + begin * job->weight_row;
-        double *to = panel + s * g->depth * height;
-        if (g->stretch == 1) {
-            for (int64_t k = 0; k < g->depth; k++)
-                for (int64_t i = 0; i < count; i++)
-                    to[k * height + i] = from[g->weight[k] + i * job->weight_row];
-            continue;
-        }
-        for (int64_t k = 0; k < g->depth; k += g->stretch)
-            job->kernels->contract->pack_left(count, g->stretch, from + g->weight[k],
-                                              job->weight_row, 1, to + k * height);
+        double *to = panel + (s * g->depth + k) * height;
+        if (g->stretch > 1)
+            job->kernels->contract->pack_left(count, g->stretch, from, job->weight_row, 1, to);
+        else
+            for (int64_t i = 0; i < count; i++)
+                to[i] = from[i * job->weight_row];
     }
+}
+
+/* In the order that the weights lie in, which are read from afar. */
+static void pack_weights(const hm_correlation *job, const hm_grid *g, int64_t rows,
+                         const double *weights, double *panel)
+{
+    for (int64_t k = 0; k < g->depth; k += g->stretch)
+        pack_stretch(job, g, rows, k, weights + g->weight[k], panel);
 }
 
 /* Not before the last run of a row, which may go back over pixels of the one before. */
