@@ -12,13 +12,13 @@ import hmath
 
 HEADERS = sorted(path.name for path in Path(hmath.get_include()).iterdir())
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-LANGUAGES = [("c", "c99"), ("c", "c11"), ("c++", "c++17")]
+LANGUAGES = [("c", "c99"), ("c", "c11"), ("c++", "c++11"), ("c++", "c++17")]
 COMPILERS = {"c": ["gcc", "clang", "cc"], "c++": ["g++", "clang++", "c++"]}
 CASES = [
     (header, language, standard)
     for header in HEADERS
     for language, standard in LANGUAGES
-    if language == "c++" or not header.endswith(".hpp")
+    if standard == "c++17" or not header.endswith(".hpp")
 ]
 
 

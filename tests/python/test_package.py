@@ -145,6 +145,55 @@ def test_environment_sets_threads_and_instruction_set() -> None:
     assert got in (["5", "baseline"], ["5", "neon"])
 
 
+@pytest.mark.parametrize(
+    ("threads", "isa"),
+    [("0", "AVX2"), ("-1", "none"), ("3x", ""), ("257", " avx2"), ("9" * 30, "0"), ("", "512")],
+)
+def test_environment_that_says_nothing_is_ignored(threads: str, isa: str) -> None:
+    program = "import hmath; print(hmath.get_num_threads(), hmath.instruction_set())"
+    environment = {k: v for k, v in os.environ.items() if k not in ("HMATH_NUM_THREADS", "HMATH_ISA")}
+    wanted = subprocess.check_output([sys.executable, "-c", program], env=environment)
+    environment |= {"HMATH_NUM_THREADS": threads, "HMATH_ISA": isa}
+    assert subprocess.check_output([sys.executable, "-c", program], env=environment) == wanted
+
+
+WITHOUT_NUMPY = """
+import array, copy, pickle, sys
+
+sys.modules["numpy"] = None  # from here on importing it is an ImportError
+from hmath import autodiff, deeplearning_core as core, deeplearning_layers as layers
+from hmath import deeplearning_metrics as metrics, deeplearning_precision as precision, errors, random, tensor
+
+assert core.softmax([0.0, 0.0]) == [0.5, 0.5]
+assert core.softmax(array.array("d", [0.0, 0.0])) == array.array("d", [0.5, 0.5])
+x = tensor.tensor([2, 2], [1, 2, 3, 4])
+assert (x @ x).values == [7.0, 10.0, 15.0, 22.0] and x[1, 0] == 3.0 and repr(x)
+assert pickle.loads(pickle.dumps(x)).values == copy.copy(x).values == x.values
+assert layers.dense(x, x, [0.0, 0.0]).values == [5.0, 11.0, 11.0, 25.0]
+assert precision.dequantize(precision.quantize(precision.Symmetric, None, x)).shape == (2, 2)
+assert metrics.roc_auc([True, False], [0.9, 0.1]) == 1.0
+drawn, rng = random.uniform_tensor([3], random.seed_rng(random.pcg32(), 42))
+v = autodiff.variable("v", (2, 2))
+value, (gradient,) = autodiff.value_and_gradient(autodiff.sum(v * v), {v: x}, [v])
+assert value == 30.0 and gradient.values == [2.0, 4.0, 6.0, 8.0]
+for refused in (lambda: core.softmax(object()), lambda: layers.dense([[1.0]], x, [0.0])):
+    try:
+        refused()
+    except errors.TypeMismatch:
+        pass
+    else:
+        raise AssertionError(refused)
+try:
+    x.numpy()
+except ImportError:
+    print("done")
+"""
+
+
+def test_everything_but_arrays_works_without_numpy() -> None:
+    assert run(sys.executable, "-W", "error", "-c", WITHOUT_NUMPY) == "done\n"
+
+
 def test_versions() -> None:
     assert hmath.__version__.count(".") == 2
     assert hmath.numerics_version() == 1
