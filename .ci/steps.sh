@@ -160,14 +160,19 @@ examples_c() {
     say "C-only installation and examples"
     environment c-only
     python -m pip install -q meson ninja
-    local prefix=$work/prefix example flags
+    local prefix=$work/prefix flags
     meson setup "$work/system" "$root" --prefix="$prefix" --libdir=lib -Dtests=false >/dev/null
     meson install -C "$work/system" --quiet
     flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --cflags --libs hmath)
     run_examples "$flags -Wl,-rpath,$prefix/lib"
+    flags=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --static --cflags --libs hmath)
+    run_examples "${flags/-lhmath/-l:libhmath.a}"
+    cmake_example "$prefix/lib/cmake/hmath"
     environment test-flags
     python -m pip install -q .
-    run_examples "$(python -m hmath --cflags --libs)"
+    flags=$(python -m hmath --cflags --libs)
+    run_examples "$flags"
+    cmake_example "$(python -m hmath --cmakedir)"
 }
 
 run_examples() { # flags
@@ -178,6 +183,24 @@ run_examples() { # flags
         HMATH_ISA=avx2 valgrind -q --leak-check=full --show-leak-kinds=all --error-exitcode=1 "$work/example" >/dev/null
         "$work/example"
     done
+}
+
+cmake_example() { # directory of hmath-config.cmake
+    rm -rf "$work/cmake"
+    mkdir "$work/cmake"
+    cat >"$work/cmake/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.16)
+project(example C)
+find_package(hmath 1.0 REQUIRED)
+foreach(kind hmath static)
+  add_executable(with_\${kind} "$root/examples/c/01_dense.c")
+  target_link_libraries(with_\${kind} hmath::\${kind})
+endforeach()
+CMAKE
+    cmake -S "$work/cmake" -B "$work/cmake/build" "-Dhmath_DIR=$1" >"$work/cmake.log" || { cat "$work/cmake.log"; return 1; }
+    cmake --build "$work/cmake/build" >"$work/cmake.log" || { cat "$work/cmake.log"; return 1; }
+    "$work/cmake/build/with_hmath"
+    "$work/cmake/build/with_static"
 }
 
 # Live comparisons with other libraries.
