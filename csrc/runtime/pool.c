@@ -38,9 +38,19 @@ static struct {
     _Atomic int32_t wanted; /* workers with a smaller number may enter */
     void (*body)(void *, int64_t);
     void *task;
-    int64_t chunks;
-    _Atomic int64_t next;
+    int32_t shares; /* one a thread that may take part, the caller's first */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/*
+ * Neighbouring chunks are one thread's share, so that a thread finds in its own caches what it left there
+ * in the job before, and writes to lines that no other thread writes to. Who is done takes from the others.
+ */
+typedef struct share {
+    _Alignas(64) _Atomic int64_t next;
+    int64_t end;
+} share;
+
+static share shares[HM_POOL_THREADS];
 
 static pthread_once_t fork_handlers = PTHREAD_ONCE_INIT;
 
@@ -65,13 +75,13 @@ static void futex(int operation, uint32_t value)
     syscall(SYS_futex, &pool.serial, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
-static void claim_chunks(void)
+static void claim_chunks(int32_t own)
 {
-    for (;;) {
-        int64_t chunk = atomic_fetch_add_explicit(&pool.next, 1, memory_order_relaxed);
-        if (chunk >= pool.chunks)
-            return;
-        pool.body(pool.task, chunk);
+    for (int32_t i = 0; i < pool.shares; i++) {
+        share *s = &shares[(own + i) % pool.shares];
+        int64_t chunk;
+        while ((chunk = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed)) < s->end)
+            pool.body(pool.task, chunk);
     }
 }
 
@@ -126,7 +136,7 @@ static void *work(void *argument)
         atomic_store_explicit(&pool.last_core[born->number], sched_getcpu(), memory_order_relaxed);
         if (!enter(born->number))
             continue;
-        claim_chunks();
+        claim_chunks(born->number + 1);
         atomic_fetch_sub(&pool.door, ENTRY);
     }
 }
@@ -212,17 +222,22 @@ static void send_off_this_core(int32_t workers)
     }
 }
 
-static void run_with_workers(int32_t workers)
+static void run_with_workers(int32_t workers, int64_t chunks)
 {
+    pool.shares = workers + 1;
+    for (int32_t i = 0; i < pool.shares; i++) {
+        atomic_store_explicit(&shares[i].next, hm_split(chunks, pool.shares, i),
+                              memory_order_relaxed);
+        shares[i].end = hm_split(chunks, pool.shares, i + 1);
+    }
     atomic_store(&pool.wanted, workers);
-    atomic_store(&pool.next, 0);
     atomic_store(&pool.door, OPEN);
     send_off_this_core(workers);
     atomic_fetch_add(&pool.serial, 1);
     if (atomic_load(&pool.sleeping))
         futex(FUTEX_WAKE, (uint32_t)INT32_MAX);
 
-    claim_chunks();
+    claim_chunks(0);
 
     atomic_fetch_and(&pool.door, ~(int64_t)OPEN);
     for (int looks = 0; atomic_load(&pool.door) != 0; looks++) {
@@ -246,9 +261,8 @@ void hm_parallel_for(const hm_context *ctx, int64_t chunks, void (*body)(void *t
     }
     pool.body = body;
     pool.task = task;
-    pool.chunks = chunks;
     start_workers((int32_t)threads - 1);
-    run_with_workers((int32_t)threads - 1);
+    run_with_workers((int32_t)threads - 1, chunks);
     pthread_mutex_unlock(&pool.lock);
 }
 
