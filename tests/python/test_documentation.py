@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -138,16 +138,10 @@ def code_of(page: str) -> str:
 
 
 def public_names(module: str) -> list[str]:
-    """What a module exports or, without a list of that, makes itself; and its classes' own public attributes."""
+    """What a module exports, and its classes' own public attributes."""
     loaded = importlib.import_module(module)
-
-    def made_here(value: Any) -> bool:
-        return module in (getattr(value, "__module__", None), type(value).__module__)
-
-    names = set(
-        getattr(loaded, "__all__", [name for name, value in vars(loaded).items() if made_here(value)])
-    )
-    for value in [vars(loaded)[name] for name in names]:
+    names = set(loaded.__all__)
+    for value in [getattr(loaded, name) for name in names]:
         if isinstance(value, type) and value.__module__ == module:
             names.update(vars(value))
     names.discard("KIND")  # of every owner, documented once
@@ -165,6 +159,19 @@ def test_every_public_name_is_documented(module: str) -> None:
     page, _ = MODULES[module]
     code = code_of(page)
     assert [name for name in public_names(module) if not re.search(rf"\b{re.escape(name)}\b", code)] == []
+
+
+def shown() -> str:
+    """All examples of all pages."""
+    return "\n".join(block[2] for page in PAGES for block in BLOCK.finditer(page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_function_is_shown(module: str) -> None:
+    """Each public function is called in an example of some page."""
+    loaded, examples = importlib.import_module(module), shown()
+    functions = [name for name in loaded.__all__ if inspect.isroutine(getattr(loaded, name))]
+    assert [name for name in functions if not re.search(rf"\b{name}\b", examples)] == []
 
 
 def declared_functions() -> list[str]:
