@@ -26,6 +26,9 @@ def adopt(cls: type[H], view: Any, /) -> H:
 def owns(kind: int, cls: type[Handle], /) -> None:
     """From now on results of this kind are handles of this class."""
 
+def address(x: Any, /) -> int | None:
+    """Of an open handle's value; None for anything else."""
+
 def views(view_of: Callable[[int], Any], address_of: Callable[[Any], int], /) -> None:
     """How cffi makes its owning object of an address that has a reference, and back."""
 
@@ -58,6 +61,9 @@ def shape(tensor: Any, /) -> tuple[int, ...] | None:
 
 def values(tensor: Any, /) -> list[float] | None:
     """The elements of a TensorDouble, row-major."""
+
+def run(program: Handle, inputs: tuple[Any, ...], /) -> list[Any] | int | None:
+    """The outputs of a program; None, and nothing ran, where an input is not usual; a failure's status."""
 
 def capsule(address: int, versioned: bool, /) -> Any:
     """A DLPack capsule that owns the structure there."""

@@ -22,15 +22,15 @@ from __future__ import annotations
 
 import builtins
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _convert
+from . import _convert, _native
 from . import deeplearning_layers as layers
-from ._call import CData, call, callback_failed, check, context, invoke, make
-from ._failure import dimension_mismatch, domain_error, index_out_of_bounds, type_mismatch
+from ._call import CData, Shorts, call, callback_failed, check, context, invoke, make
+from ._failure import closed, dimension_mismatch, domain_error, index_out_of_bounds, type_mismatch
 from ._hmath import ffi, lib
-from ._owner import Owner, adopt
+from ._owner import Handle, Owner, adopt
 from ._record import record
 from ._result import owns, plain
 from ._surface import shown
@@ -132,7 +132,7 @@ class Node(Owner):
 
     __slots__ = ("_programs",)
 
-    _programs: dict[Any, tuple[CData, Any]]
+    _programs: dict[Any, tuple[Handle, Any]]
 
     # NumPy's arrays leave operators with a node to the node.
     __array_ufunc__ = None
@@ -178,47 +178,54 @@ class Node(Owner):
         return f"<{type(self).__name__} {list(shape)}: {text}>" if shape else f"<Expr: {text}>"
 
     def __hash__(self) -> int:
-        return hash(_address(self._open()))
+        return hash(self._address())
 
     # Nodes are keys of bindings, so == asks whether it is the same node; see equal() for elements.
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Node) and _address(self._open()) == _address(other._open("other"))
+        return isinstance(other, Node) and self._address() == other._address("other")
+
+    def _address(self, argument: str = "self") -> int:
+        """What tells nodes apart."""
+        address = _native.address(self)
+        if address is None:
+            raise closed(argument)
+        return address
 
     def __add__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_add, self, other)
+        return _binary("hmath_autodiff_add", self, other)
 
     def __radd__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_add, other, self)
+        return _binary("hmath_autodiff_add", other, self)
 
     def __sub__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_subtract, self, other)
+        return _binary("hmath_autodiff_subtract", self, other)
 
     def __rsub__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_subtract, other, self)
+        return _binary("hmath_autodiff_subtract", other, self)
 
     def __mul__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_multiply, self, other)
+        return _binary("hmath_autodiff_multiply", self, other)
 
     def __rmul__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_multiply, other, self)
+        return _binary("hmath_autodiff_multiply", other, self)
 
     def __truediv__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_divide, self, other)
+        return _binary("hmath_autodiff_divide", self, other)
 
     def __rtruediv__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_divide, other, self)
+        return _binary("hmath_autodiff_divide", other, self)
 
     def __pow__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_power, self, other)
+        return _binary("hmath_autodiff_power", self, other)
 
     def __rpow__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_power, other, self)
+        return _binary("hmath_autodiff_power", other, self)
 
     def __matmul__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_matmul, self, other)
+        return _binary("hmath_autodiff_matmul", self, other)
 
     def __rmatmul__(self, other: Operand) -> Node:
-        return _binary(lib.hmath_autodiff_matmul, other, self)
+        return _binary("hmath_autodiff_matmul", other, self)
 
     def __neg__(self) -> Node:
         return _node(invoke(lib.hmath_autodiff_negate, self._open()))
@@ -284,10 +291,6 @@ def _node(handle: CData) -> Node:
     return adopt(Expr if lib.hmath_kind(handle) == _KIND_EXPR else ADTensor, handle)
 
 
-def _address(handle: CData) -> int:
-    return int(ffi.cast("intptr_t", handle))
-
-
 def _operand(x: Any, argument: str) -> CData:
     """The handle of a node, or of a number, Tensor or array that becomes a constant."""
     cls = type(x)
@@ -306,9 +309,14 @@ def _operand(x: Any, argument: str) -> CData:
 
 def _operands(x: Any, argument: str) -> list[CData]:
     """The handles of a sequence of operands."""
+    return [_operand(item, argument) for item in _listed(x, argument)]
+
+
+def _listed(x: Any, argument: str) -> list[Any]:
+    """What an iterable of operands gives."""
     if isinstance(x, Owner) or not hasattr(type(x), "__iter__") or getattr(x, "ndim", 1) == 0:
         raise type_mismatch(argument, "List of Expr or ADTensor", x)
-    return [_operand(item, argument) for item in x]
+    return list(x)
 
 
 def _names(x: Any) -> bool:
@@ -321,20 +329,32 @@ def _is_number(x: Any) -> bool:
     return hasattr(type(x), "__float__") or hasattr(type(x), "__index__")
 
 
-def _binary(function: Any, left: Any, right: Any) -> Node:
+_unaries, _binaries = Shorts("x"), Shorts("xx")
+
+
+def _binary(name: str, left: Any, right: Any) -> Node:
+    node: Node | None = _binaries[name](left, right)
+    if node is not None:
+        return node
     if not (_names(left) and _names(right)):
         return NotImplemented  # type: ignore[no-any-return]
-    return _node(invoke(function, _operand(left, "left"), _operand(right, "right")))
+    return _node(invoke(getattr(lib, name), _operand(left, "left"), _operand(right, "right")))
 
 
 def _unary(name: str, x: Any) -> Any:
     """A function of one operand: of a node, or of a Dual."""
+    node = _unaries[f"hmath_autodiff_{name}"](x)
+    if node is not None:
+        return node
     if type(x) is Dual:
         return adopt(Dual, invoke(getattr(lib, f"hmath_dual_{name}"), x._open("value")))
     return _node(invoke(getattr(lib, f"hmath_autodiff_{name}"), _operand(x, "value")))
 
 
 def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "right")) -> Any:
+    node = _binaries[f"hmath_autodiff_{name}"](left, right)
+    if node is not None:
+        return node
     if type(left) is Dual or type(right) is Dual:
         a, b = _dual_operand(left, names[0]), _dual_operand(right, names[1])
         return adopt(Dual, invoke(getattr(lib, f"hmath_dual_{name}"), a, b))
@@ -342,9 +362,12 @@ def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "r
     return _node(invoke(function, _operand(left, names[0]), _operand(right, names[1])))
 
 
-def _compared(function: Any, left: Any, right: Any) -> Node:
+def _compared(name: str, left: Any, right: Any) -> Node:
     """A comparison, which Duals have none of."""
-    return _node(invoke(function, _operand(left, "left"), _operand(right, "right")))
+    node: Node | None = _binaries[name](left, right)
+    if node is not None:
+        return node
+    return _node(invoke(getattr(lib, name), _operand(left, "left"), _operand(right, "right")))
 
 
 def _string(handle: CData) -> str:
@@ -482,17 +505,17 @@ def minimum(left: Operand | Dual, right: Operand | Dual) -> Any:
 
 def equal(left: Operand, right: Operand) -> Node:
     """1.0 where the two are equal, else 0.0; the derivative is 0."""
-    return _compared(lib.hmath_autodiff_equal, left, right)
+    return _compared("hmath_autodiff_equal", left, right)
 
 
 def less(left: Operand, right: Operand) -> Node:
     """1.0 where left < right, else 0.0; the derivative is 0."""
-    return _compared(lib.hmath_autodiff_less, left, right)
+    return _compared("hmath_autodiff_less", left, right)
 
 
 def less_equal(left: Operand, right: Operand) -> Node:
     """1.0 where left ≤ right, else 0.0; the derivative is 0."""
-    return _compared(lib.hmath_autodiff_less_equal, left, right)
+    return _compared("hmath_autodiff_less_equal", left, right)
 
 
 def select(condition: Operand, a: Operand, b: Operand) -> Node:
@@ -936,14 +959,13 @@ class Program(Owner):
     Immutable: any number of threads may run it at once.
     """
 
-    __slots__ = ("_outputs", "_single")
+    __slots__ = ("_single",)
 
     _single: bool
-    _outputs: list[type[TensorDouble] | None]  # None: a float
 
     def __call__(self, *inputs: Value | TensorLike) -> Any:
         """The outputs, floats for Exprs, TensorDoubles for ADTensors; a list where a list was compiled."""
-        results = _run(self._open(), [_bound(x, "inputs") for x in inputs], self._outputs)
+        results = _run(self, inputs, "inputs")
         return results[0] if self._single else results
 
     def _numbers(self) -> tuple[int, int, int, int]:
@@ -972,26 +994,22 @@ class Program(Owner):
 
     def __copy__(self) -> Program:
         copy = super().__copy__()
-        copy._single, copy._outputs = self._single, self._outputs
+        copy._single = self._single
         return copy
 
 
-def _run(program: CData, inputs: list[CData], outputs: list[type[TensorDouble] | None]) -> list[Value]:
-    n = len(outputs)
-    out = _new(_HANDLES, n)
-    handles = _array(inputs)
-    status = lib.hmath_program_run(context(), program, handles, len(inputs), out, n)
-    if status:
-        check(status)
-    return [
-        _value(value) if cls is None else adopt(cls, _gc(value, _release))
-        for cls, value in zip(outputs, out, strict=True)
-    ]
-
-
-def _kinds(outputs: list[CData]) -> list[type[TensorDouble] | None]:
-    """What becomes of each output."""
-    return [TensorDouble if _shape_of(handle) else None for handle in outputs]
+def _run(program: Handle, inputs: tuple[Any, ...], argument: str) -> list[Value]:
+    """The outputs: floats for Exprs, TensorDoubles for ADTensors."""
+    results = _native.run(program, inputs)
+    if results is None:  # an array, or no input at all; or this thread has no context yet
+        if program._dropped:
+            raise closed("self")
+        context()
+        results = _native.run(program, tuple(adopt(Handle, _bound(x, argument)) for x in inputs))
+    if not isinstance(results, list):
+        check(lib.HMATH_NO_MEMORY if results is None else results)
+        raise AssertionError("a failure raises")
+    return results
 
 
 def _compile(outputs: list[CData], inputs: list[CData]) -> CData:
@@ -1007,7 +1025,6 @@ def compile(outputs: Node | Sequence[Node], inputs: Sequence[Node]) -> Program:
     of = _operands([outputs] if one else outputs, "outputs")
     program = adopt(Program, _compile(of, _operands(inputs, "inputs")))
     program._single = one
-    program._outputs = _kinds(of)
     return program
 
 
@@ -1019,24 +1036,39 @@ Bindings = Mapping[Node, Any]
 _REMEMBERED = 8
 
 
-def _remembered(node: Node, key: tuple[Any, ...], build: Callable[[], tuple[CData, Any]]) -> CData:
-    """The program for `key`, kept on the node, of the latest few. What `build` returns beside it is kept too."""
+def _program(
+    node: Node, kind: str, groups: tuple[Iterable[Any], ...], build: Callable[[], tuple[CData, Any]]
+) -> Handle:
+    """The program for some groups of nodes, kept on the node, of the latest few.
+
+    What `build` returns beside it is kept, too: nodes, whose addresses may not become those of others.
+    """
+    key = (kind, *(tuple(map(_native.address, group)) for group in groups))
+    if any(None in group for group in key[1:]):  # numbers, which have none, and what is to be refused
+        return adopt(Handle, build()[0])
     try:
         programs = node._programs
     except AttributeError:
         programs = node._programs = {}
-    found = programs.pop(key, None) or build()
+    found = programs.pop(key, None)
+    if found is None:
+        program, kept = build()
+        found = adopt(Handle, program), kept
     programs[key] = found  # the latest stands last
     for oldest in list(programs)[:-_REMEMBERED]:
         programs.pop(oldest, None)
     return found[0]
 
 
-def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:
-    """The handles of the variables and of what they stand for."""
+def _mapping(bindings: Any) -> Bindings:
     if not isinstance(bindings, Mapping):
         raise type_mismatch("bindings", "Mapping from variables to values", bindings)
-    variables = [_operand(v, "bindings") for v in bindings]
+    return bindings
+
+
+def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:
+    """The handles of the variables and of what they stand for."""
+    variables = [_operand(v, "bindings") for v in _mapping(bindings)]
     return variables, [_bound(x, "bindings") for x in bindings.values()]
 
 
@@ -1055,15 +1087,18 @@ def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) ->
     variable is missing, or takes no part. ``DimensionMismatch``, ``TypeMismatch``, ``NonFinite``: a value.
     """
     one = isinstance(output, Node)
-    outputs = _operands([output] if one else output, "output")
-    owners: list[Any] = [output] if one else list(output)  # type: ignore[arg-type]
-    variables, values = _bindings({} if bindings is None else bindings)
-    if not owners or not all(isinstance(owner, Node) for owner in owners):
-        results = _run(_compile(outputs, variables), values, _kinds(outputs))
-        return results[0] if one else results
-    key = ("value", *map(_address, outputs), None, *map(_address, variables))
-    program = _remembered(owners[0], key, lambda: (_compile(outputs, variables), outputs))
-    results = _run(program, values, _kinds(outputs))
+    owners = [output] if one else _listed(output, "output")
+    given = _mapping({} if bindings is None else bindings)
+
+    def build() -> tuple[CData, Any]:
+        outputs, (variables, _) = _operands(owners, "output"), _bindings(given)
+        return _compile(outputs, variables), outputs
+
+    if owners and isinstance(owners[0], Node):
+        program = _program(owners[0], "value", (owners, given), build)
+    else:
+        program = adopt(Handle, build()[0])
+    results = _run(program, tuple(given.values()), "bindings")
     return results[0] if one else results
 
 
@@ -1075,15 +1110,17 @@ def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tup
     """
     if not isinstance(output, Node):
         output = _node(invoke(lib.hmath_autodiff_constant, _operand(output, "output")))
-    of, (variables, values) = output._open("output"), _bindings(bindings)
-    asked = _operands(bindings if wrt is None else [wrt] if isinstance(wrt, Node) else wrt, "wrt")
+    output._open("output")
+    _mapping(bindings)
+    asked = [wrt] if isinstance(wrt, Node) else _listed(bindings if wrt is None else wrt, "wrt")
 
     def build() -> tuple[CData, Any]:
-        arguments = of, _array(variables), len(variables), _array(asked), len(asked)
-        return invoke(lib.hmath_autodiff_compile_gradient, *arguments), (variables, asked)
+        of, (variables, _), by = output._open("output"), _bindings(bindings), _operands(asked, "wrt")
+        arguments = of, _array(variables), len(variables), _array(by), len(by)
+        return invoke(lib.hmath_autodiff_compile_gradient, *arguments), (variables, by)
 
-    key = ("gradient", *map(_address, asked), None, *map(_address, variables))
-    results = _run(_remembered(output, key, build), values, _kinds([of, *asked]))
+    program = _program(output, "gradient", (asked, bindings), build)
+    results = _run(program, tuple(bindings.values()), "bindings")
     return results[0], results[1] if isinstance(wrt, Node) else results[1:]
 
 

@@ -264,3 +264,13 @@ PyObject *native_handle_views(PyObject *module, PyObject *const *arguments, Py_s
     address_of = arguments[1];
     Py_RETURN_NONE;
 }
+
+/* address(x): of an open handle's value; None for anything else. */
+PyObject *native_handle_address(PyObject *module, PyObject *x)
+{
+    (void)module;
+    hmath_value *value = native_value(x);
+    PyObject *address = value ? PyLong_FromVoidPtr(value) : Py_NewRef(Py_None);
+    hmath_release(value);
+    return address;
+}

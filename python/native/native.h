@@ -3,7 +3,7 @@
  *
  * The package calls the library through cffi. What cffi cannot make cheap stands here: an object that
  * holds a hmath_value and gives it back when it goes (handle.c), and calls with the usual small
- * arguments that make no Python object on the way (short.c, tensor.c). A short way checks nothing and
+ * arguments that make no Python object on the way (short.c, tensor.c, program.c). A short way checks nothing and
  * reports nothing: whatever is not usual, a refusal by the library included, makes it return None, and
  * the caller takes the longer way, which finds out what is wrong and says so.
  *
@@ -33,6 +33,7 @@ PyObject *native_own_kind(hmath_value *value);
 PyObject *native_handle_own(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *native_handle_adopt(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *native_handle_owns(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *native_handle_address(PyObject *module, PyObject *x);
 PyObject *native_handle_views(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* ---------------------------------------------------------------- contexts (module.c) */
@@ -64,6 +65,12 @@ int native_integer(PyObject *x, int64_t *integer);
 /* A list of floats. */
 PyObject *native_floats(const double *numbers, Py_ssize_t length);
 
+/* The Value that an argument stands for in a form, ours to release; NULL where it is not usual. */
+hmath_value *native_argument(hmath_context *ctx, char form, PyObject *x);
+
+/* A result as an object, the value taken over; `container`: the argument whose container it takes, or NULL. */
+PyObject *native_object(hmath_value *value, PyObject *container);
+
 PyObject *native_short(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *native_know_array(PyObject *module, PyObject *array_type);
 
@@ -75,6 +82,10 @@ PyObject *native_reshaped(PyObject *module, PyObject *const *arguments, Py_ssize
 PyObject *native_picked(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *native_shape(PyObject *module, PyObject *tensor);
 PyObject *native_values(PyObject *module, PyObject *tensor);
+
+/* ---------------------------------------------------------------- programs (program.c) */
+
+PyObject *native_run(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* ---------------------------------------------------------------- DLPack (capsule.c) */
 

@@ -150,8 +150,7 @@ static hmath_value *list_of(hmath_context *ctx, PyObject *x)
     return list;
 }
 
-/* The Value that an argument stands for, ours to release; NULL where it is not usual. */
-static hmath_value *argument(hmath_context *ctx, char form, PyObject *x)
+hmath_value *native_argument(hmath_context *ctx, char form, PyObject *x)
 {
     hmath_value *value = form == 'v' || form == 'x' || form == 't' || form == 'l' || form == 'L'
                              ? native_value(x)
@@ -197,8 +196,7 @@ PyObject *native_floats(const double *numbers, Py_ssize_t length)
     return list;
 }
 
-/* A result as an object, the value taken over; `container`: the argument L, or NULL. */
-static PyObject *object_of(hmath_value *value, PyObject *container)
+PyObject *native_object(hmath_value *value, PyObject *container)
 {
     const double *numbers = NULL;
     double number;
@@ -264,7 +262,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
     hmath_status st = HMATH_OK;
     int64_t elements = 0;
     for (int i = 0; i < way->count && st == HMATH_OK; i++) {
-        values[i] = argument(ctx, way->form[i], arguments[i]);
+        values[i] = native_argument(ctx, way->form[i], arguments[i]);
         if (!values[i])
             st = HMATH_BAD_ARGUMENT;
         else if (hmath_tensor_size(values[i]) > 0)
@@ -283,7 +281,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
         hmath_release(values[i]);
     if (st != HMATH_OK)
         Py_RETURN_NONE;
-    return object_of(result, container);
+    return native_object(result, container);
 }
 
 static PyMethodDef call_definition = {"short way", (PyCFunction)(void (*)(void))call, METH_FASTCALL,

@@ -327,3 +327,59 @@ def test_numbers_that_are_no_doubles() -> None:
     ):
         with pytest.raises(hmath.Overflow):
             call()
+
+
+# ---------------------------------------------------------------- programs
+
+
+def test_a_callback_that_fails_is_called_once(no_leak: None) -> None:
+    """The short way into a program does not fall back on the longer one when the run has failed."""
+    calls: list[Any] = []
+
+    def forward(values: list[Any]) -> Any:
+        calls.append(values)
+        raise ArithmeticError("forward")
+
+    x = autodiff.variable("x")
+    y = autodiff.custom([x], forward)
+    program = autodiff.compile(y, [x])
+    for run in (lambda: program(1.0), lambda: autodiff.evaluate(y, {x: 1.0})):
+        calls.clear()
+        with pytest.raises(ArithmeticError, match="forward"):
+            run()
+        assert calls == [[1.0]]
+
+
+def test_programs_of_many_inputs_and_outputs(no_leak: None) -> None:
+    variables = [autodiff.variable(f"x{i}") for i in range(40)]
+    program = autodiff.compile([x * 2.0 for x in reversed(variables)], variables)
+    numbers = [float(i) for i in range(40)]
+    assert program(*numbers) == [2.0 * x for x in reversed(numbers)]
+    assert program(*map(np.float64, numbers)) == [2.0 * x for x in reversed(numbers)]
+    with pytest.raises(hmath.DimensionMismatch):
+        program(*numbers[1:])
+    with pytest.raises(hmath.TypeMismatch, match="inputs is a str"):
+        program(*numbers[1:], "a")
+    program.close()
+    with pytest.raises(ValueError, match=r"autodiff\.Program: self is closed"):
+        program(*numbers)
+
+
+def test_gradients_with_respect_to_constants_are_not_mixed_up(no_leak: None) -> None:
+    """Programs are remembered by their nodes' addresses, which numbers and arrays have none of."""
+    x = autodiff.variable("x", (2,))
+    y = autodiff.sum(x * x)
+    at = {x: tensor.tensor([2], [1.0, 2.0])}
+    for constant, zero in ((1.0, 0.0), (np.zeros(3), [0.0] * 3), (2.0, 0.0)):
+        value, [gradient] = autodiff.value_and_gradient(y, at, [constant])
+        assert value == 5.0 and plain(gradient) == zero
+
+
+def test_a_new_thread_runs_programs(no_leak: None) -> None:
+    """It has no context yet."""
+    x = autodiff.variable("x")
+    program, found = autodiff.compile(x + 1.0, [x]), []
+    thread = threading.Thread(target=lambda: found.append(program(1.0)))
+    thread.start()
+    thread.join()
+    assert found == [2.0]
