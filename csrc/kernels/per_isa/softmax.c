@@ -64,11 +64,25 @@ VEC_INLINE vec_mask bytes_set(const uint8_t *p, size_t n)
 }
 
 /*
+ * The next row comes into the second cache meanwhile: exponentials keep the arithmetic units busy
+ * and leave memory idle, the search for the largest entry does the opposite. (Softmax of 1024 x
+ * 1000 on Zen 4: 1.06 to 0.93 ms. Short rows, and the logarithm, which reads its row once more,
+ * lose by it.)
+ */
+VEC_INLINE void fetch_group(const double *x)
+{
+    enum { LINE = 8 };
+    UNROLL (k, 0, VEC_CONTRACT_LANES / LINE)
+        __builtin_prefetch(x + k * LINE, 0, 2);
+}
+
+/*
  * e^(x - most) of one block, and their sum. Where `out` is NULL they are not kept, where `allowed`
- * is not, some take no part. A lane without an element decays from 0 and is then set to +0.
+ * is not, some take no part. A lane without an element decays from 0 and is then set to +0. What
+ * stands `ahead` elements on is fetched, unless that is 0.
  */
 VEC_INLINE hm_exp_sum exponentials_of(const double *x, const uint8_t *allowed, int64_t n,
-                                      double most, double *out)
+                                      double most, int64_t ahead, double *out)
 {
     lanes sum;
     for (int k = 0; k < VEC_PER_CONTRACT; k++) {
@@ -81,6 +95,8 @@ VEC_INLINE hm_exp_sum exponentials_of(const double *x, const uint8_t *allowed, i
     for (; !allowed && i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES) {
         UNROLL (k, 0, VEC_PER_CONTRACT)
             e[k] = vec_load(x + i + k * VEC_WIDTH) - m;
+        if (ahead)
+            fetch_group(x + i + ahead);
         decay_group(e);
         add_group(e, &sum);
         if (out)
@@ -111,12 +127,12 @@ VEC_INLINE hm_exp_sum exponentials_of(const double *x, const uint8_t *allowed, i
 
 static hm_exp_sum exponentials(const double *x, int64_t n, double most, double *out)
 {
-    return exponentials_of(x, NULL, n, most, out);
+    return exponentials_of(x, NULL, n, most, 0, out);
 }
 
 static hm_exp_sum exponential_sum(const double *x, int64_t n, double most)
 {
-    return exponentials_of(x, NULL, n, most, NULL);
+    return exponentials_of(x, NULL, n, most, 0, NULL);
 }
 
 static void scale(const double *x, int64_t n, double by, double *out)
@@ -185,10 +201,11 @@ static bool softmax(const double *x, int64_t rows, int64_t n, double *out)
     for (int64_t at = 0, few; at < rows; at += few, x += few * n, out += few * n) {
         double most[VEC_WIDTH], total[VEC_WIDTH] = {0}, by[VEC_WIDTH];
         few = rows_together(rows - at, n);
+        const int64_t ahead = few == 1 && at + 1 < rows ? n : 0;
         if (!maxima(x, few, n, most))
             return false;
         for (int64_t i = 0; i < few; i++) {
-            const hm_exp_sum sum = exponentials_of(x + i * n, NULL, n, most[i], out + i * n);
+            const hm_exp_sum sum = exponentials_of(x + i * n, NULL, n, most[i], ahead, out + i * n);
             total[i] = sum.high + sum.low;
         }
         vec_store(by, 1.0 / vec_load_padded(total, (size_t)few));
@@ -207,7 +224,7 @@ static bool log_softmax(const double *x, int64_t rows, int64_t n, double *out)
         if (!maxima(x, few, n, most))
             return false;
         for (int64_t i = 0; i < few; i++)
-            rest[i] = beyond_largest(exponentials_of(x + i * n, NULL, n, most[i], NULL));
+            rest[i] = beyond_largest(exponentials_of(x + i * n, NULL, n, most[i], 0, NULL));
         vec_store(less, vec_log1p(vec_load_padded(rest, (size_t)few)));
         for (int64_t i = 0; i < few; i++)
             finite &= log_shift(x + i * n, n, most[i], less[i], out + i * n);
@@ -229,7 +246,7 @@ static double masked_maximum(const double *x, const uint8_t *allowed, int64_t n)
 static hm_exp_sum masked_exponentials(const double *x, const uint8_t *allowed, int64_t n,
                                       double most, double *out)
 {
-    return exponentials_of(x, allowed, n, most, out);
+    return exponentials_of(x, allowed, n, most, 0, out);
 }
 
 static void masked(const double *x, const uint8_t *allowed, int64_t n, double *out)
@@ -239,7 +256,7 @@ static void masked(const double *x, const uint8_t *allowed, int64_t n, double *o
         memset(out, 0, (size_t)n * sizeof *out);
         return;
     }
-    const hm_exp_sum sum = exponentials_of(x, allowed, n, most, out);
+    const hm_exp_sum sum = exponentials_of(x, allowed, n, most, 0, out);
     scale(out, n, 1.0 / (sum.high + sum.low), out);
 }
 
