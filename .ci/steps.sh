@@ -154,8 +154,8 @@ thread_sanitizer() {
         meson test -C "$work/tsan" --print-errorlogs --timeout-multiplier 8
 }
 
-# An installation without Python, and the examples built against it and against the wheel's flags, under valgrind,
-# which knows no AVX-512.
+# An installation without Python, and the examples built against it and against the flags of `wheel`, under valgrind, which
+# knows no AVX-512.
 examples_c() {
     say "C-only installation and examples"
     environment c-only
@@ -169,7 +169,7 @@ examples_c() {
     run_examples "${flags/-lhmath/-l:libhmath.a}"
     cmake_example "$prefix/lib/cmake/hmath"
     environment test-flags
-    python -m pip install -q .
+    python -m pip install -q "$work"/wheels/hmath-*.whl
     flags=$(python -m hmath --cflags --libs)
     run_examples "$flags"
     cmake_example "$(python -m hmath --cmakedir)"
@@ -203,12 +203,12 @@ CMAKE
     "$work/cmake/build/with_static"
 }
 
-# Live comparisons with other libraries.
+# Live comparisons of `wheel` with other libraries.
 oracles() {
     say "oracles"
     environment oracles
     python -m pip install -q torch==2.13.0
-    python -m pip install -q '.[test,oracles]'
+    python -m pip install -q "$(echo "$work"/wheels/hmath-*.whl)[test,oracles]"
     python -m pytest -q tests/oracles
 }
 
