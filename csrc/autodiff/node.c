@@ -79,7 +79,6 @@ hm_status hm_node_create(hm_context *ctx, const hm_op *op, const void *attribute
 {
     assert(op->arity == HM_VARIADIC || op->arity == count);
     hm_shape shape = {0};
-    const char *outer = hm_context_rename(ctx, op->name);
     hm_status st = op->shape(ctx, inputs, count, attributes, &shape);
     int64_t size = 0;
     size_t bytes = 0;
@@ -89,7 +88,6 @@ hm_status hm_node_create(hm_context *ctx, const hm_op *op, const void *attribute
     hm_node *node = NULL;
     if (st == HMATH_OK)
         st = hm_value_create(ctx, shape.rank == 0 ? &expr_class : &tensor_class, bytes, &node);
-    hm_context_rename(ctx, outer);
     if (st != HMATH_OK)
         return st;
 

@@ -24,7 +24,7 @@ struct hm_node {
 
 /*
  * A new node with its shape checked. `attributes` are copied: plain bytes that two equal nodes have in
- * common, padding zeroed. Fails as the op's shape rule does, named after the op.
+ * common, padding zeroed. Fails as the op's shape rule does, named after whatever call makes the node.
  */
 hm_status hm_node_create(hm_context *ctx, const hm_op *op, const void *attributes,
                          size_t attribute_size, hm_node *const *inputs, int32_t count,

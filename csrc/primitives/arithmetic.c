@@ -6,6 +6,7 @@
 #include "primitives/elementwise.h"
 #include "primitives/primitives.h"
 
+static const char *const cotangent_root[] = {"cotangent", "root"};
 static const char *const left_right[] = {"left", "right"};
 
 /* ------------------------------------------------- shapes */
@@ -124,6 +125,15 @@ static hm_status divide_refuse(hm_context *ctx, const hm_node *node, const doubl
     return x[1] == 0 ? hm_fail_domain(ctx, "right", index, x[1], "!= 0") : HMATH_OK;
 }
 
+/* The slope of sqrt, a / sqrt(x): at 0 it is x that has none. */
+static hm_status sqrt_slope_refuse(hm_context *ctx, const hm_node *node, const double *x,
+                                   int64_t index)
+{
+    (void)node;
+    return x[1] == 0 ? hm_fail_domain(ctx, "value", index, x[1], "> 0, for its derivative")
+                     : HMATH_OK;
+}
+
 const hm_op hm_op_add = {.name = "autodiff.add",
                          .arguments = left_right,
                          .arity = 2,
@@ -161,6 +171,17 @@ const hm_op hm_op_divide = {.name = "autodiff.divide",
                             .refuse = divide_refuse,
                             .reverse = divide_reverse};
 
+/* A quotient under another name, so that it fails as what it is. */
+const hm_op hm_op_sqrt_slope = {.name = "autodiff.sqrt_slope",
+                                .arguments = cotangent_root,
+                                .arity = 2,
+                                .flags = HM_OP_REPEATS,
+                                .scalar_code = HM_SCALAR_DIVIDE,
+                                .shape = broadcast,
+                                .map = divide_map,
+                                .refuse = sqrt_slope_refuse,
+                                .reverse = divide_reverse};
+
 hm_node *hm_ad_add(hm_graph *g, hm_node *left, hm_node *right)
 {
     return hm_graph_make2(g, &hm_op_add, NULL, 0, left, right);
@@ -183,6 +204,11 @@ hm_node *hm_ad_multiply(hm_graph *g, hm_node *left, hm_node *right)
 hm_node *hm_ad_divide(hm_graph *g, hm_node *left, hm_node *right)
 {
     return hm_graph_make2(g, &hm_op_divide, NULL, 0, left, right);
+}
+
+hm_node *hm_ad_sqrt_slope(hm_graph *g, hm_node *cotangent, hm_node *root)
+{
+    return hm_graph_make2(g, &hm_op_sqrt_slope, NULL, 0, cotangent, root);
 }
 
 hm_node *hm_ad_scaled(hm_graph *g, hm_node *node, double x)

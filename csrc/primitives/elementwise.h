@@ -11,6 +11,7 @@ hm_node *hm_ad_add(hm_graph *g, hm_node *left, hm_node *right);
 hm_node *hm_ad_subtract(hm_graph *g, hm_node *left, hm_node *right);
 hm_node *hm_ad_multiply(hm_graph *g, hm_node *left, hm_node *right);
 hm_node *hm_ad_divide(hm_graph *g, hm_node *left, hm_node *right);
+hm_node *hm_ad_sqrt_slope(hm_graph *g, hm_node *cotangent, hm_node *root); /* cotangent / root */
 hm_node *hm_ad_maximum(hm_graph *g, hm_node *left, hm_node *right); /* a tie shares its cotangent */
 hm_node *hm_ad_minimum(hm_graph *g, hm_node *left, hm_node *right);
 hm_node *hm_ad_power(hm_graph *g, hm_node *base, hm_node *exponent);

@@ -99,6 +99,8 @@ static hm_node *build_power_slope(hm_graph *g, hm_node *const *x)
     return hm_graph_make2(g, &hm_op_power_slope, NULL, 0, x[0], x[1]);
 }
 
+BUILD2(sqrt_slope)
+
 static hm_node *build_broadcast(hm_graph *g, hm_node *const *x)
 {
     return hm_ad_broadcast_to(g, x[0], &(hm_shape)S3(2, 3, 4));
@@ -670,6 +672,7 @@ static const sample samples[] = {
     BINARY(less_equal, -100, 100, true),
     BINARY(power, 0.5, 2, true),
     BINARY(power_slope, 0.5, 2, true),
+    BINARY(sqrt_slope, 1, 2, true),
     {&hm_op_select,
      "select",
      build_select,
@@ -1167,7 +1170,8 @@ static const sample samples[] = {
     LOSS(absolute_loss, -100, 100, NULL),
     LOSS(huber, -0.14, 0.14, NULL),
     LOSS(smooth, -0.14, 0.14, NULL),
-    LOSS(binary, 0.4, 0.9, targets_and_probabilities),
+    LOSS(binary, 0.4, 0.8,
+         targets_and_probabilities), /* differences feel the pole at 1 from afar */
     LOSS(categorical, 0.4, 0.9, targets_and_probabilities),
     LOSS(divergence, 0.4, 0.9, targets_and_probabilities),
     LOSS(hinge, -1, 1, signs),

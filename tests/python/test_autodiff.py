@@ -317,6 +317,57 @@ def test_failures_name_node_argument_and_place() -> None:
         ad.evaluate(ad.gather(x, [3]), at)
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "operation"),
+    [
+        (lambda: core.softmax_expr([]), errors.EmptyInput, "core.softmax_expr"),
+        (
+            lambda: core.activation_expr(core.ELU(-1.0), ad.variable("x")),
+            errors.DomainError,
+            "core.activation_expr",
+        ),
+        (
+            lambda: core.loss_expr(core.MeanSquaredError, core.Mean, [1.0], ad.variable("v", (3,))),
+            errors.DimensionMismatch,
+            "core.loss_expr",
+        ),
+        (
+            lambda: layers.dense_ad(ad.variable("v", (3,)), ad.variable("w", (2, 4)), [0.0, 0.0]),
+            errors.DimensionMismatch,
+            "layers.dense_ad",
+        ),
+        (
+            lambda: layers.layer_norm_ad(0, 1e-5, ad.variable("v", (3,))),
+            errors.DomainError,
+            "layers.layer_norm_ad",
+        ),
+        (lambda: ad.activation(core.ELU(-1.0), ad.variable("x")), errors.DomainError, "autodiff.activation"),
+        (lambda: ad.variable("a", (2,)) + ad.variable("b", (3,)), errors.DimensionMismatch, "autodiff.add"),
+    ],
+)
+def test_what_a_call_refuses_bears_its_name(call: Any, error: Any, operation: str) -> None:
+    """The graph is not there yet: the operation that fails is the call that was to make a node."""
+    with pytest.raises(error) as caught:
+        call()
+    assert caught.value.math_error.operation == operation
+
+
+def test_what_a_run_refuses_bears_the_name_of_its_node() -> None:
+    """SEMANTICS of graphs: the operation's own MathError, as the plain operation would give it."""
+    x, v = ad.variable("x"), ad.variable("v", (3,))
+    at = np.array([1.0, 0.0, 2.0])
+    with pytest.raises(errors.Overflow, match=r"core\.log_softmax"):
+        ad.evaluate(core.log_softmax_expr(v)[0], {v: np.array([1e308, -1e308, 0.0])})
+    with pytest.raises(errors.Overflow, match=r"layers\.dense"):
+        ad.evaluate(
+            layers.dense_ad(v, ad.constant(np.full((2, 3), 1e200)), ad.constant(np.zeros(2))), {v: at * 1e200}
+        )
+    with pytest.raises(errors.DomainError, match=r"autodiff\.sqrt_slope: value\[1\] = 0\.0; required > 0"):
+        ad.value_and_gradient(ad.sum(ad.sqrt(v)), {v: at})
+    with pytest.raises(errors.DomainError, match=r"autodiff\.power_slope: base = 0\.0"):
+        ad.value_and_gradient(x**0.5, {x: 0.0})
+
+
 def test_bindings() -> None:
     x, y, other = ad.variable("x", (2,)), ad.variable("y"), ad.variable("other")
     z = ad.sum(x) * y
