@@ -200,7 +200,17 @@ def test_every_c_function_is_documented() -> None:
     assert missing == []
 
 
-# ---------------------------------------------------------------- links
+# ---------------------------------------------------------------- form
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_rows_have_the_cells_of_their_table(page: Path) -> None:
+    """A bar too many, in a formula for instance, would cut a row short without a word."""
+    tables = re.findall(r"(?:^\|.*\|\n)+", page.read_text(encoding="utf-8"), re.MULTILINE)
+    for table in tables:
+        cells = [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()]
+        assert set(cells) == {cells[0]}, table
+
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
