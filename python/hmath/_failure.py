@@ -72,6 +72,9 @@ def _from_math_error(error: Any) -> errors.HMathError:
 # ---------------------------------------------------------------- noticed in Python
 
 
+_NESTED = 0x10  # inspect.CO_NESTED: a function inside of another, which is the one to name
+
+
 def operation() -> str:
     """The public function that is being called, as messages name it: ``"core.softmax"``.
 
@@ -83,6 +86,7 @@ def operation() -> str:
         package, _, module = frame.f_globals.get("__name__", "").rpartition(".")
         function = frame.f_code.co_name
         helper = function.startswith(("_", "<")) and not function.startswith("__")
+        helper |= bool(frame.f_code.co_flags & _NESTED)
         if package == "hmath" and not module.startswith("_") and not helper:
             return f"{module.removeprefix('deeplearning_')}.{_name(function)}"
         frame = frame.f_back  # type: ignore[assignment]

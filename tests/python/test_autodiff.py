@@ -433,6 +433,14 @@ def test_whole_training_step_compiles() -> None:
     assert value < 1e-3
 
 
+def test_failures_name_the_function_that_was_called() -> None:
+    """Not one that it defines inside itself."""
+    x = ad.variable("x")
+    for function in (ad.evaluate, ad.value_and_gradient):
+        with pytest.raises(errors.TypeMismatch, match=f"autodiff.{function.__name__}: bindings is a str"):
+            function(x, {"x": 1.0})  # type: ignore[dict-item]
+
+
 @pytest.mark.parametrize("x", [0.0, -1.0])
 def test_clipping_and_schedules_refuse_what_is_not_positive(x: float) -> None:
     gradient = tensor.tensor([2], [3.0, 4.0])

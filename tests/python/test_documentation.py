@@ -212,7 +212,6 @@ def test_rows_have_the_cells_of_their_table(page: Path) -> None:
         assert set(cells) == {cells[0]}, table
 
 
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_links_lead_somewhere(page: Path) -> None:
     """Links to other files and to headings, and pictures."""
