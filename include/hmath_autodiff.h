@@ -397,7 +397,6 @@ typedef hmath_status (*hmath_custom_reverse)(hmath_context *ctx, void *user,
  * when the last graph or program that holds the node is gone; on failure it is not called. User data that
  * holds a reference to the node itself keeps both for ever.
  * @param reverse  NULL: the node has no derivative
- * @param user     handed to the callbacks; if it holds a reference to the node, neither is ever freed
  * @param destroy  NULL: nothing to do
  */
 HMATH_CALL hmath_autodiff_custom(hmath_context *ctx, const hmath_value *const *inputs, size_t n,
