@@ -137,6 +137,8 @@ def write(outcome: dict[str, Any], page: Path) -> None:
         "",
         *target_table(outcome["cases"]),
         "",
+        "What the machine holds back is in [Rooflines](rooflines.md), with the limits measured.",
+        "",
         "## Cases",
         *case_tables(outcome["cases"]),
         "",

@@ -1,0 +1,169 @@
+/*
+ * What the machine itself allows: the limits of docs/rooflines.md.
+ *
+ *     cc -O3 -march=native -mprefer-vector-width=512 bench/limits.c -o limits && ./limits
+ *
+ * Each loop does nothing but move the data of an operation or issue its arithmetic. Memory is warm: the same
+ * buffers again and again, as results come from a cache of buffers; the best of many rounds counts.
+ */
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+typedef double vec __attribute__((vector_size(64), aligned(8), may_alias));
+
+enum { ROUNDS = 40, MOST = 1 << 21 };
+
+static volatile double sink;
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* On huge pages; the first element `offset` bytes behind the start of a line. */
+static double *buffer(size_t offset)
+{
+    const size_t huge = (size_t)2 << 20, bytes = (MOST * sizeof(double) / huge + 2) * huge;
+    char *block = aligned_alloc(huge, bytes);
+    if (!block)
+        exit(1);
+    madvise(block, bytes, MADV_HUGEPAGE);
+    double *data = (double *)(block + 64 + offset);
+    for (size_t i = 0; i < MOST; i++)
+        data[i] = 1e-6 * (double)i;
+    return data;
+}
+
+static vec load(const double *p) { return *(const vec *)p; }
+
+static void store(double *p, vec x) { *(vec *)p = x; }
+
+static void read_one(const double *x, const double *unused, size_t n, double *out, double *other)
+{
+    (void)unused, (void)out, (void)other;
+    vec sum[4] = {{0}};
+    for (size_t i = 0; i < n; i += 32)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += load(x + i + 8 * k);
+    sink = sum[0][0] + sum[1][0] + sum[2][0] + sum[3][0];
+}
+
+static void read_two(const double *x, const double *y, size_t n, double *out, double *other)
+{
+    (void)out, (void)other;
+    vec sum[4] = {{0}};
+    for (size_t i = 0; i < n; i += 32)
+        for (size_t k = 0; k < 4; k++) {
+            const vec e = load(x + i + 8 * k) - load(y + i + 8 * k);
+            sum[k] += e * e;
+        }
+    sink = sum[0][0] + sum[1][0] + sum[2][0] + sum[3][0];
+}
+
+static void pass(const double *x, const double *unused, size_t n, double *out, double *other)
+{
+    (void)unused, (void)other;
+    for (size_t i = 0; i < n; i += 8)
+        store(out + i, load(x + i) * 1.5);
+}
+
+/* Dropout: two results. */
+static void pass_twice(const double *x, const double *unused, size_t n, double *out, double *other)
+{
+    (void)unused;
+    const vec factor = (vec){0} + 1.5;
+    for (size_t i = 0; i < n; i += 8) {
+        store(out + i, load(x + i) * factor);
+        store(other + i, factor);
+    }
+}
+
+/* Groups of normalisation: a sum, squares about the mean, and the result, a group staying in L2. */
+enum { GROUP = 6272 };
+
+static void normalize(const double *x, const double *unused, size_t n, double *out, double *other)
+{
+    (void)unused, (void)other;
+    for (size_t at = 0; at + GROUP <= n; at += GROUP) {
+        vec sum[4] = {{0}}, squares[4] = {{0}};
+        for (size_t i = at; i < at + GROUP; i += 32)
+            for (size_t k = 0; k < 4; k++)
+                sum[k] += load(x + i + 8 * k);
+        const vec mean = (sum[0] + sum[1] + sum[2] + sum[3]) / GROUP;
+        for (size_t i = at; i < at + GROUP; i += 32)
+            for (size_t k = 0; k < 4; k++) {
+                const vec d = load(x + i + 8 * k) - mean;
+                squares[k] += d * d;
+            }
+        const vec by = 1.0 / (squares[0] + squares[1] + squares[2] + squares[3]);
+        for (size_t i = at; i < at + GROUP; i += 8)
+            store(out + i, (load(x + i) - mean) * by);
+    }
+}
+
+typedef void loop(const double *x, const double *y, size_t n, double *out, double *other);
+
+/* doubles: how many an element are read or written, not counting what the caches do beside it */
+static void measure(const char *name, loop *body, size_t n, double doubles, const double *x,
+                    const double *y, double *out, double *other)
+{
+    double best = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        const double start = seconds();
+        body(x, y, n, out, other);
+        const double took = seconds() - start;
+        best = took < best ? took : best;
+    }
+    printf("%-44s %8.1f us %7.1f GB/s\n", name, 1e6 * best,
+           8e-9 * doubles * (double)n / best);
+}
+
+/* The arithmetic of GELU on 16 elements: 86 fused multiply-adds and 4 divisions, none waiting for another. */
+static void arithmetic(void)
+{
+#if defined(__AVX512F__)
+#define FMA(k) "vfmadd231pd %%zmm30, %%zmm31, %%zmm" #k "\n"
+#define DIVISION(k) "vdivpd %%zmm30, %%zmm31, %%zmm" #k "\n"
+#define FMAS FMA(0) FMA(1) FMA(2) FMA(3) FMA(4) FMA(5) FMA(6) FMA(7) FMA(8) FMA(9)
+    enum { TIMES = 1 << 16 };
+    double best = 1;
+    const double one = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        const double start = seconds();
+        for (int i = 0; i < TIMES; i++)
+            __asm__ volatile("vbroadcastsd %0, %%zmm30\nvbroadcastsd %0, %%zmm31\n" FMAS FMAS
+                             DIVISION(20) FMAS FMAS DIVISION(21) FMAS FMAS DIVISION(22) FMAS FMAS
+                             DIVISION(23) FMA(10) FMA(11) FMA(12) FMA(13) FMA(14) FMA(15)
+                             :
+                             : "m"(one)
+                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+                               "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+                               "xmm15", "xmm20", "xmm21", "xmm22", "xmm23", "xmm30", "xmm31");
+        const double took = (seconds() - start) / TIMES;
+        best = took < best ? took : best;
+    }
+    printf("%-44s %8.1f us\n", "GELU's arithmetic, 1M elements", best * 65536 * 1e6);
+#endif
+}
+
+int main(void)
+{
+    double *x = buffer(0), *y = buffer(0), *askew = buffer(16), *out = buffer(0), *other = buffer(0);
+    measure("read, 1M", read_one, 1 << 20, 1, x, y, out, other);
+    measure("read two, 1M", read_two, 1 << 20, 2, x, y, out, other);
+    measure("pass, 1M", pass, 1 << 20, 2, x, y, out, other);
+    measure("pass, 1024 x 768", pass, 1024 * 768, 2, x, y, out, other);
+    measure("pass, 1024 x 768, 16 bytes off the lines", pass, 1024 * 768, 2, askew, y, out, other);
+    measure("pass, 32 x 64 x 28 x 28", pass, 32 * 64 * 28 * 28, 2, x, y, out, other);
+    measure("groups, 32 x 64 x 28 x 28", normalize, 32 * 64 * 28 * 28, 2, x, y, out, other);
+    measure("pass with two results, 32 x 64 x 32 x 32", pass_twice, 32 * 64 * 32 * 32, 3, x, y, out,
+            other);
+    arithmetic();
+    return 0;
+}
