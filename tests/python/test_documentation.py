@@ -221,6 +221,12 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not heading or heading in anchors(linked), f"{target}#{heading}"
 
 
+def test_the_tour_leads_somewhere() -> None:
+    spans = re.findall(r"`([\w./]+/[\w./]+)`", (ROOT / "docs" / "tour.md").read_text(encoding="utf-8"))
+    assert len(spans) > 30
+    assert [path for path in spans if not (ROOT / path).exists()] == []
+
+
 def anchors(page: Path) -> set[str]:
     """What a heading is called in links, on Git hosts and in MyST."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
