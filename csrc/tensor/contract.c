@@ -283,17 +283,46 @@ static bool worth_threads(const hm_product *p)
     return (double)p->rows * (double)p->columns * (double)p->depth >= SERIAL;
 }
 
-/* Twice as many chunks as threads, so that a thread that comes late costs little. */
+/* Cuts of rows or columns into whole tiles, and which part of the product the busiest thread gets. */
+typedef struct slicing {
+    bool by_rows;
+    int64_t slice, chunks;
+    double busiest;
+} slicing;
+
+static slicing slice_by(const product_job *job, bool by_rows, int64_t wanted, int64_t threads)
+{
+    const hm_contract_kernels *k = job->kernels;
+    const int64_t total = by_rows ? job->product->rows : job->product->columns;
+    const int64_t unit = by_rows ? k->tile_rows : k->tile_columns;
+    const int64_t slice = hm_round_up(hm_ceiling(total, wanted), unit);
+    const int64_t chunks = hm_ceiling(total, slice);
+    const int64_t most = hm_least(hm_ceiling(chunks, threads) * slice, total);
+    return (slicing){by_rows, slice, chunks, (double)most / (double)total};
+}
+
+/*
+ * Twice as many chunks as threads, so that a thread that comes late costs little, unless as many as
+ * threads are more even. Rows may be cut where the right operand, which every thread then reads, is small
+ * beside the rest or fits in L2.
+ */
 static void plan_job(product_job *job, int64_t threads)
 {
     const hm_product *p = job->product;
-    const int64_t width = job->kernels->tile_columns, height = job->kernels->tile_rows;
+    const int64_t some = threads > 1 && worth_threads(p) ? threads : 1;
     job->plan = choose(job->kernels, p);
-    job->by_rows = job->plan == DIRECT && p->rows > p->columns;
-    const int64_t total = job->by_rows ? p->rows : p->columns;
-    const int64_t wanted = threads > 1 && worth_threads(p) ? 2 * threads : 1;
-    job->slice = hm_round_up(hm_ceiling(total, wanted), job->by_rows ? height : width);
-    job->chunks = hm_ceiling(total, job->slice);
+    const bool rows_too =
+        job->plan == DIRECT && (p->rows > p->columns || p->depth * p->columns <= 1 << 16);
+    slicing best = {.busiest = 2};
+    for (int cut = 0; cut < (rows_too ? 4 : 2); cut++) {
+        const int64_t wanted = some > 1 && cut % 2 == 0 ? 2 * some : some;
+        const slicing s = slice_by(job, cut < 2 && rows_too, wanted, some);
+        if (s.busiest < best.busiest)
+            best = s;
+    }
+    job->by_rows = best.by_rows;
+    job->slice = best.slice;
+    job->chunks = best.chunks;
 }
 
 static size_t scratch_doubles(const product_job *job)
