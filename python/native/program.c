@@ -47,10 +47,10 @@ PyObject *native_run(PyObject *module, PyObject *const *arguments, Py_ssize_t co
         made++;
     }
     if (made == inputs) {
-        PyThreadState *thread = PyEval_SaveThread(); /* what a program costs only its run can tell */
-        const hmath_status st =
-            hmath_program_run(ctx, program, (const hmath_value *const *)values, (size_t)inputs,
-                              values + inputs, (size_t)outputs);
+        PyThreadState *thread =
+            PyEval_SaveThread(); /* what a program costs only its run can tell */
+        const hmath_status st = hmath_program_run(ctx, program, (const hmath_value *const *)values,
+                                                  (size_t)inputs, values + inputs, (size_t)outputs);
         PyEval_RestoreThread(thread);
         result = st == HMATH_OK ? objects(values + inputs, outputs) : PyLong_FromLong(st);
     } else {

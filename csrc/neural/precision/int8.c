@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/context.h"
 #include "tensor/extent.h"
@@ -14,8 +15,9 @@ typedef struct product {
     const hm_int8_kernels *kernels;
     const int8_t *left, *right;
     int64_t rows, columns, depth;
-    const double *left_zeros, *left_sums, *left_scales; /* one a row; scales NULL: all 1 */
-    const double *zeros, *scales; /* one a column; zeros NULL: none anywhere */
+    const double *left_scales;            /* one a row, or NULL: all 1 */
+    const double *left_zeros, *left_sums; /* one a row; none where zeros are NULL */
+    const double *zeros, *scales;         /* one a column; zeros NULL: none anywhere */
     double *sums; /* one a column, grow as columns are packed; NULL: no zero point asks for them */
     double *out;
     _Atomic bool too_large;
@@ -46,8 +48,8 @@ static void multiply_panels(void *job, hm_range rows, hm_range columns, hm_range
     product *p = job;
     const bool first = k.first == 0, last = k.first + k.count == p->depth;
     const hm_int8_coding coding = {
-        .row_zeros = p->left_zeros + rows.first,
-        .row_sums = p->left_sums + rows.first,
+        .row_zeros = p->zeros ? p->left_zeros + rows.first : NULL,
+        .row_sums = p->zeros ? p->left_sums + rows.first : NULL,
         .row_scales = p->left_scales ? p->left_scales + rows.first : NULL,
         .zeros = p->zeros ? p->zeros + columns.first : NULL,
         .sums = p->sums ? p->sums + columns.first : NULL,
@@ -62,15 +64,20 @@ static void multiply_panels(void *job, hm_range rows, hm_range columns, hm_range
 
 /* ------------------------------------------------- codings and sums, one a row or column */
 
-static void spread(const hm_quantized *quantized, int64_t n, double *zeros, double *scales)
+static void spread_zeros(const hm_quantized *quantized, int64_t n, double *zeros)
 {
     const int64_t *zero = quantized->zeros->data;
+    const int64_t step = quantized->axis == HM_PER_TENSOR ? 0 : 1;
+    for (int64_t i = 0; i < n; i++)
+        zeros[i] = (double)zero[i * step];
+}
+
+static void spread_scales(const hm_quantized *quantized, int64_t n, double *scales)
+{
     const double *scale = quantized->scales->data;
     const int64_t step = quantized->axis == HM_PER_TENSOR ? 0 : 1;
-    for (int64_t i = 0; i < n; i++) {
-        zeros[i] = (double)zero[i * step];
+    for (int64_t i = 0; i < n; i++)
         scales[i] = scale[i * step];
-    }
 }
 
 /*
@@ -99,20 +106,22 @@ static bool apply_powers(const product *p, const int *left, const int *right)
 }
 
 /* Scales so far from 1 that a product could leave the range of normal doubles on its way. */
-static bool extreme(const double *scales, int64_t n)
+static bool extreme(const hm_quantized *quantized)
 {
-    for (int64_t i = 0; i < n; i++)
+    const double *scales = quantized->scales->data;
+    for (int64_t i = 0; i < quantized->scales->length; i++)
         if (!(scales[i] >= 0x1p-480 && scales[i] <= 0x1p480))
             return true;
     return false;
 }
 
-static bool all_zero(const double *zeros, int64_t n)
+static bool coded(const hm_quantized *quantized)
 {
-    for (int64_t i = 0; i < n; i++)
+    const int64_t *zeros = quantized->zeros->data;
+    for (int64_t i = 0; i < quantized->zeros->length; i++)
         if (zeros[i] != 0)
-            return false;
-    return true;
+            return true;
+    return false;
 }
 
 static hm_status multiply(hm_context *ctx, product *p)
@@ -135,37 +144,47 @@ static hm_status multiply(hm_context *ctx, product *p)
     return hm_run_panels(ctx, &panels, p);
 }
 
+/* Zero points, and the sums that those of the other side multiply, in scratch for two of each. */
+static void prepare_zeros(const hm_quantized *left, const hm_quantized *right, product *p,
+                          double *row, double *column)
+{
+    const int64_t m = p->rows, n = p->columns;
+    const bool left_coded = coded(left), right_coded = coded(right);
+    if (!left_coded && !right_coded)
+        return;
+    spread_zeros(left, m, row);
+    spread_zeros(right, n, column);
+    for (int64_t i = 0; i < m; i++)
+        row[m + i] = right_coded ? (double)p->kernels->sum(p->left + i * p->depth, p->depth) : 0;
+    p->left_zeros = row;
+    p->left_sums = row + m;
+    p->zeros = column;
+    if (left_coded) {
+        p->sums = column + n;
+        memset(p->sums, 0, (size_t)n * sizeof *p->sums);
+    }
+}
+
 /* With scratch for rows + columns zeros, sums and scales. */
 static hm_status compute(hm_context *ctx, const hm_quantized *left, const hm_quantized *right,
                          product *p, double *scratch, int *powers)
 {
     const int64_t m = p->rows, n = p->columns;
-    double *row = scratch, *column = scratch + 3 * m;
-    spread(left, m, row, row + m);
-    spread(right, n, column, column + n);
-    /* A sum is asked for where a zero point on the other side multiplies it. */
-    const bool left_coded = !all_zero(row, m), right_coded = !all_zero(column, n);
-    for (int64_t i = 0; i < m; i++)
-        row[2 * m + i] =
-            right_coded ? (double)p->kernels->sum(p->left + i * p->depth, p->depth) : 0;
-    for (int64_t j = 0; j < n; j++)
-        column[2 * n + j] = 0;
-    bool far = extreme(row + m, m) || extreme(column + n, n), any = false;
-    if (far) {
-        split(row + m, m, powers, &any);
-        split(column + n, n, powers + m, &any);
+    double *row_scales = scratch, *scales = scratch + m;
+    bool any = false;
+    prepare_zeros(left, right, p, scales + n, scales + n + 2 * m);
+    p->scales = scales;
+    spread_scales(left, m, row_scales);
+    spread_scales(right, n, scales);
+    if (extreme(left) || extreme(right)) {
+        split(row_scales, m, powers, &any);
+        split(scales, n, powers + m, &any);
     }
-    p->left_zeros = row;
-    p->left_scales = row + m;
-    p->left_sums = row + 2 * m;
-    p->zeros = left_coded || right_coded ? column : NULL;
-    p->scales = column + n;
-    p->sums = left_coded ? column + 2 * n : NULL;
-    if (left->axis == HM_PER_TENSOR) { /* one for all: let the columns have it */
+    if (left->axis == HM_PER_TENSOR) /* one for all: let the columns have it */
         for (int64_t j = 0; j < n; j++)
-            column[n + j] *= row[m];
-        p->left_scales = NULL;
-    }
+            scales[j] *= row_scales[0];
+    else
+        p->left_scales = row_scales;
     hm_status st = multiply(ctx, p);
     if (st != HMATH_OK)
         return st;
