@@ -64,7 +64,8 @@ lint() {
     ruff check .
     ruff format --check .
     mypy python/hmath
-    pyright --pythonpath "$work/lint/bin/python" python/hmath
+    mypy tests/python/test_typing.py
+    pyright --pythonpath "$work/lint/bin/python" python/hmath tests/python/test_typing.py
     git ls-files '*.c' '*.h' '*.hpp' | xargs clang-format --dry-run --Werror
 }
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from . import _native
 from ._call import CData, Shorts, call, check, context
 from ._convert import doubles
 from ._hmath import ffi, lib
 from ._owner import Handle, Owner, own, view_of
-from ._typing import ArrayT
+
+if TYPE_CHECKING:
+    from ._typing import Doubles, Numbers, NumbersT
 
 Owned = TypeVar("Owned", bound=Owner)
 T = TypeVar("T")
@@ -140,7 +142,7 @@ def rows_of(numbers: list[Any], rows: int, columns: int) -> list[Any]:
 
 
 @overload
-def like(result: CData, data: ArrayT) -> ArrayT: ...
+def like(result: CData, data: NumbersT) -> NumbersT: ...
 @overload
 def like(result: CData, data: Sequence[float]) -> list[float]: ...
 def like(result: CData, data: Any) -> Any:
@@ -164,9 +166,9 @@ def like(result: CData, data: Any) -> Any:
 _mapped = Shorts("L")
 
 
-def mapped(name: str, values: Any) -> Any:
+def mapped(name: str, values: Doubles) -> Numbers:
     """A wrapper from a [Double] to another as long, in the container of `values`."""
-    result = _mapped[name](values)
+    result: Numbers | None = _mapped[name](values)
     return like(call(name, doubles(values, "values")), values) if result is None else result
 
 

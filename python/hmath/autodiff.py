@@ -33,19 +33,41 @@ from ._hmath import ffi, lib
 from ._owner import Handle, Owner, adopt
 from ._record import record
 from ._result import owns, plain
+from ._signatures import (
+    choice,
+    comparison,
+    elementwise,
+    elementwise_or_dual,
+    operator,
+    power_,
+    reduction,
+    reduction_method,
+    reshape_method,
+)
 from ._surface import shown
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
+    from types import EllipsisType
     from typing import TypeAlias
 
-    from ._typing import BooleanRows, TensorLike
+    from ._signatures import Either, Evaluated, NodeT, ValueT
+    from ._typing import BooleanRows, IntArray, TensorLike
     from .deeplearning_core import Activation
     from .deeplearning_layers import ConvOptions, PoolMode
 
     Operand: TypeAlias = "Node | TensorLike | float"
     Value: TypeAlias = "TensorDouble | float"
     Axes: TypeAlias = "int | Sequence[int] | None"
+    Bias: TypeAlias = "Operand | Sequence[Expr | float]"
+    Indices: TypeAlias = "ADTensor | TensorLike | IntArray | Sequence[int]"
+    # Variables to values. (Both are free: a Mapping is invariant in its keys, and of a dict of numbers and tensors
+    # that stands by itself mypy only knows that its values are objects.)
+    Bindings: TypeAlias = Mapping[Any, Any]
+    WantedT = TypeVar("WantedT", bound=Value)
+    # What a custom node's functions are given is floats for scalars, TensorDoubles for others: it is theirs to know.
+    Forward: TypeAlias = "Callable[[list[Any]], TensorLike | float]"
+    Reverse: TypeAlias = "Callable[[list[Any], Any], Sequence[TensorLike | float]]"
 
 __all__ = [
     "ADTensor",
@@ -191,50 +213,64 @@ class Node(Owner):
             raise closed(argument)
         return address
 
+    @operator
     def __add__(self, other: Operand) -> Node:
         return _binary("hmath_autodiff_add", self, other)
 
-    def __radd__(self, other: Operand) -> Node:
+    @operator
+    def __radd__(self, other: Operand) -> Node:  # type: ignore[misc]
         return _binary("hmath_autodiff_add", other, self)
 
+    @operator
     def __sub__(self, other: Operand) -> Node:
         return _binary("hmath_autodiff_subtract", self, other)
 
-    def __rsub__(self, other: Operand) -> Node:
+    @operator
+    def __rsub__(self, other: Operand) -> Node:  # type: ignore[misc]
         return _binary("hmath_autodiff_subtract", other, self)
 
+    @operator
     def __mul__(self, other: Operand) -> Node:
         return _binary("hmath_autodiff_multiply", self, other)
 
-    def __rmul__(self, other: Operand) -> Node:
+    @operator
+    def __rmul__(self, other: Operand) -> Node:  # type: ignore[misc]
         return _binary("hmath_autodiff_multiply", other, self)
 
+    @operator
     def __truediv__(self, other: Operand) -> Node:
         return _binary("hmath_autodiff_divide", self, other)
 
-    def __rtruediv__(self, other: Operand) -> Node:
+    @operator
+    def __rtruediv__(self, other: Operand) -> Node:  # type: ignore[misc]
         return _binary("hmath_autodiff_divide", other, self)
 
+    @operator
     def __pow__(self, other: Operand) -> Node:
         return _binary("hmath_autodiff_power", self, other)
 
-    def __rpow__(self, other: Operand) -> Node:
+    @operator
+    def __rpow__(self, other: Operand) -> Node:  # type: ignore[misc]
         return _binary("hmath_autodiff_power", other, self)
 
-    def __matmul__(self, other: Operand) -> Node:
+    def __matmul__(self, other: Operand) -> Either:
         return _binary("hmath_autodiff_matmul", self, other)
 
-    def __rmatmul__(self, other: Operand) -> Node:
+    def __rmatmul__(self, other: Operand) -> Either:
         return _binary("hmath_autodiff_matmul", other, self)
 
-    def __neg__(self) -> Node:
-        return _node(invoke(lib.hmath_autodiff_negate, self._open()))
+    def __neg__(self: NodeT) -> NodeT:
+        return _like(self, invoke(lib.hmath_autodiff_negate, self._open()))
 
-    def __pos__(self) -> Node:
+    def __pos__(self: NodeT) -> NodeT:
         return self
 
-    def __abs__(self) -> Node:
-        return _node(invoke(lib.hmath_autodiff_absolute, self._open()))
+    def __abs__(self: NodeT) -> NodeT:
+        return _like(self, invoke(lib.hmath_autodiff_absolute, self._open()))
+
+    if TYPE_CHECKING:
+
+        def _evaluated(self) -> Value: ...
 
 
 @owns(lib.HMATH_KIND_AD_EXPR)
@@ -243,6 +279,10 @@ class Expr(Node):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:
+
+        def _evaluated(self) -> float: ...
+
 
 @owns(lib.HMATH_KIND_AD_TENSOR)
 class ADTensor(Node):
@@ -250,35 +290,47 @@ class ADTensor(Node):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:
+
+        def _evaluated(self) -> TensorDouble: ...
+
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, index: Any) -> Node:
+    @overload
+    def __getitem__(self, index: slice | EllipsisType) -> ADTensor: ...
+    @overload
+    def __getitem__(self, index: int | tuple[int | slice | EllipsisType, ...]) -> Either: ...
+    def __getitem__(self, index: int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]) -> Node:
         """Integers, slices and ``...``; an Expr where every axis is given an integer."""
         return _slice(self, index)
 
-    def reshape(self, *shape: int | Sequence[int]) -> Node:
+    @reshape_method
+    def reshape(self, *shape: int | Sequence[int]) -> Either:
         """The same elements under another shape. One extent may be -1: what is left over."""
         return reshape(self, _flat(shape))
 
-    def transpose(self, *axes: int | Sequence[int]) -> Node:
+    def transpose(self, *axes: int | Sequence[int]) -> ADTensor:
         """Axes in another order: axis i of the result is axis ``axes[i]``; by default, reversed."""
         return transpose(self, _flat(axes) or None)
 
     @property
-    def T(self) -> Node:
+    def T(self) -> ADTensor:
         """All axes in reverse."""
         return transpose(self)
 
-    def sum(self, axis: Axes = None, keepdims: bool = False) -> Node:
+    @reduction_method
+    def sum(self, axis: Axes = None, keepdims: bool = False) -> Either:
         """See :func:`hmath.autodiff.sum`."""
         return sum(self, axis, keepdims)
 
-    def mean(self, axis: Axes = None, keepdims: bool = False) -> Node:
+    @reduction_method
+    def mean(self, axis: Axes = None, keepdims: bool = False) -> Either:
         """See :func:`hmath.autodiff.mean`."""
         return mean(self, axis, keepdims)
 
-    def max(self, axis: Axes = None, keepdims: bool = False) -> Node:
+    @reduction_method
+    def max(self, axis: Axes = None, keepdims: bool = False) -> Either:
         """See :func:`hmath.autodiff.max`."""
         return max(self, axis, keepdims)
 
@@ -289,6 +341,11 @@ _KIND_EXPR = lib.HMATH_KIND_AD_EXPR
 def _node(handle: CData) -> Node:
     """The owner of a handle of either kind."""
     return adopt(Expr if lib.hmath_kind(handle) == _KIND_EXPR else ADTensor, handle)
+
+
+def _like(node: NodeT, handle: CData) -> NodeT:
+    """The owner of a handle of the same kind as a node's."""
+    return adopt(type(node), handle)
 
 
 def _operand(x: Any, argument: str) -> CData:
@@ -341,9 +398,9 @@ def _binary(name: str, left: Any, right: Any) -> Node:
     return _node(invoke(getattr(lib, name), _operand(left, "left"), _operand(right, "right")))
 
 
-def _unary(name: str, x: Any) -> Any:
+def _unary(name: str, x: Any) -> Node | Dual:
     """A function of one operand: of a node, or of a Dual."""
-    node = _unaries[f"hmath_autodiff_{name}"](x)
+    node: Node | None = _unaries[f"hmath_autodiff_{name}"](x)
     if node is not None:
         return node
     if type(x) is Dual:
@@ -351,8 +408,8 @@ def _unary(name: str, x: Any) -> Any:
     return _node(invoke(getattr(lib, f"hmath_autodiff_{name}"), _operand(x, "value")))
 
 
-def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "right")) -> Any:
-    node = _binaries[f"hmath_autodiff_{name}"](left, right)
+def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "right")) -> Node | Dual:
+    node: Node | None = _binaries[f"hmath_autodiff_{name}"](left, right)
     if node is not None:
         return node
     if type(left) is Dual or type(right) is Dual:
@@ -404,6 +461,10 @@ def variable(name: str, shape: Sequence[int] = ()) -> Any:
     return adopt(ADTensor if extents else Expr, handle)
 
 
+@overload
+def constant(value: float) -> Expr: ...
+@overload
+def constant(value: TensorLike) -> Either: ...
 def constant(value: TensorLike | float) -> Node:
     """Finite numbers as a node: an Expr of a number, an ADTensor of a Tensor or array."""
     return _node(invoke(lib.hmath_autodiff_constant, _operand(value, "value")))
@@ -418,106 +479,136 @@ def to_dot(*outputs: Node) -> str:
 # ---------------------------------------------------------------- elementwise
 
 
-def exp(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def exp(value: Operand | Dual) -> Node | Dual:
     """eˣ, to 1 ulp. ``Overflow``."""
     return _unary("exp", value)
 
 
-def expm1(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def expm1(value: Operand | Dual) -> Node | Dual:
     """eˣ − 1, to 1.5 ulp, also near 0. ``Overflow``."""
     return _unary("expm1", value)
 
 
-def log(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def log(value: Operand | Dual) -> Node | Dual:
     """ln x, to 1 ulp. ``DomainError`` unless x > 0."""
     return _unary("log", value)
 
 
-def log1p(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def log1p(value: Operand | Dual) -> Node | Dual:
     """ln(1 + x), to 1 ulp, also near 0. ``DomainError`` unless x > −1."""
     return _unary("log1p", value)
 
 
-def sqrt(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def sqrt(value: Operand | Dual) -> Node | Dual:
     """√x, correctly rounded. ``DomainError`` unless x ≥ 0; its derivative needs x > 0."""
     return _unary("sqrt", value)
 
 
-def sin(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def sin(value: Operand | Dual) -> Node | Dual:
     """sin x, to 1 ulp for every finite x."""
     return _unary("sin", value)
 
 
-def cos(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def cos(value: Operand | Dual) -> Node | Dual:
     """cos x, to 1 ulp for every finite x."""
     return _unary("cos", value)
 
 
-def tan(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def tan(value: Operand | Dual) -> Node | Dual:
     """tan x, to 2.5 ulp for every finite x."""
     return _unary("tan", value)
 
 
-def tanh(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def tanh(value: Operand | Dual) -> Node | Dual:
     """tanh x, to 1.5 ulp; its derivative never saturates."""
     return _unary("tanh", value)
 
 
-def erf(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def erf(value: Operand | Dual) -> Node | Dual:
     """The error function, to 1 ulp."""
     return _unary("erf", value)
 
 
-def absolute(value: Operand | Dual) -> Any:
+@elementwise_or_dual
+def absolute(value: Operand | Dual) -> Node | Dual:
     """|x|; the derivative at 0 is 0."""
     return _unary("absolute", value)
 
 
+@elementwise
 def sign(value: Operand) -> Node:
     """−1, 0 or 1; the derivative is 0."""
     return _node(invoke(lib.hmath_autodiff_sign, _operand(value, "value")))
 
 
+@elementwise
 def square(value: Operand) -> Node:
     """x². ``Overflow``."""
     return _node(invoke(lib.hmath_autodiff_square, _operand(value, "value")))
 
 
+@elementwise
 def reciprocal(value: Operand) -> Node:
     """1/x. ``DomainError`` for x = 0, ``Overflow``."""
     return _node(invoke(lib.hmath_autodiff_reciprocal, _operand(value, "value")))
 
 
-def power(base: Operand | Dual, exponent: Operand | Dual) -> Any:
+@power_
+def power(base: Operand | Dual, exponent: Operand | Dual) -> Node | Dual:
     """xʸ, to 2 ulp; x⁰ = 1. ``DomainError``: x < 0 with y no integer, x = 0 with y < 0."""
     return _pair("power", base, exponent, ("base", "exponent"))
 
 
-def maximum(left: Operand | Dual, right: Operand | Dual) -> Any:
+@choice
+def maximum(left: Operand | Dual, right: Operand | Dual) -> Node | Dual:
     """The larger of two; in a tie each gets half of the cotangent."""
     return _pair("maximum", left, right)
 
 
-def minimum(left: Operand | Dual, right: Operand | Dual) -> Any:
+@choice
+def minimum(left: Operand | Dual, right: Operand | Dual) -> Node | Dual:
     """The smaller of two; in a tie each gets half of the cotangent."""
     return _pair("minimum", left, right)
 
 
+@comparison
 def equal(left: Operand, right: Operand) -> Node:
     """1.0 where the two are equal, else 0.0; the derivative is 0."""
     return _compared("hmath_autodiff_equal", left, right)
 
 
+@comparison
 def less(left: Operand, right: Operand) -> Node:
     """1.0 where left < right, else 0.0; the derivative is 0."""
     return _compared("hmath_autodiff_less", left, right)
 
 
+@comparison
 def less_equal(left: Operand, right: Operand) -> Node:
     """1.0 where left ≤ right, else 0.0; the derivative is 0."""
     return _compared("hmath_autodiff_less_equal", left, right)
 
 
+@overload
+def select(condition: ADTensor, a: Operand, b: Operand) -> ADTensor: ...
+@overload
+def select(condition: Operand, a: ADTensor, b: Operand) -> ADTensor: ...
+@overload
+def select(condition: Operand, a: Operand, b: ADTensor) -> ADTensor: ...
+@overload
+def select(condition: Expr | float, a: Expr | float, b: Expr | float) -> Expr: ...
+@overload
+def select(condition: Operand, a: Operand, b: Operand) -> Either: ...
 def select(condition: Operand, a: Operand, b: Operand) -> Node:
     """a where the condition is not 0, else b. No derivative flows into the condition.
 
@@ -527,6 +618,12 @@ def select(condition: Operand, a: Operand, b: Operand) -> Node:
     return _node(invoke(lib.hmath_autodiff_select, *handles))
 
 
+@overload
+def activation(method: Activation, value: NodeT) -> NodeT: ...
+@overload
+def activation(method: Activation, value: float) -> Expr: ...
+@overload
+def activation(method: Activation, value: TensorLike) -> Either: ...
 def activation(method: Activation, value: Operand) -> Node:
     """An activation of every element, with the derivative and kinks of :mod:`~hmath.deeplearning_core`, to 4 ulp.
 
@@ -560,6 +657,10 @@ def _shape_of(handle: CData) -> tuple[int, ...]:
     return tuple(ffi.unpack(lib.hmath_autodiff_shape(handle), rank)) if rank else ()
 
 
+@overload
+def reshape(value: Operand, shape: tuple[()]) -> Expr: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+@overload
+def reshape(value: Operand, shape: Sequence[int]) -> ADTensor: ...
 def reshape(value: Operand, shape: Sequence[int]) -> Node:
     """The same elements, row-major, under another shape. One extent may be −1: what is left over."""
     handle, extents = _operand(value, "value"), _convert.int_list(shape, "shape")
@@ -574,6 +675,10 @@ def reshape(value: Operand, shape: Sequence[int]) -> Node:
     return _node(invoke(lib.hmath_autodiff_reshape, handle, len(extents), extents))
 
 
+@overload
+def transpose(value: NodeT, axes: Sequence[int] | None = None) -> NodeT: ...
+@overload
+def transpose(value: Operand, axes: Sequence[int] | None = None) -> Either: ...
 def transpose(value: Operand, axes: Sequence[int] | None = None) -> Node:
     """Axes in another order: axis i of the result is axis ``axes[i]``; by default, reversed."""
     handle = _operand(value, "value")
@@ -586,6 +691,10 @@ def transpose(value: Operand, axes: Sequence[int] | None = None) -> Node:
     return _node(invoke(lib.hmath_autodiff_transpose, handle, order))
 
 
+@overload
+def broadcast_to(value: Operand, shape: tuple[()]) -> Expr: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+@overload
+def broadcast_to(value: Operand, shape: Sequence[int]) -> ADTensor: ...
 def broadcast_to(value: Operand, shape: Sequence[int]) -> Node:
     """Repeated to a larger shape. ``DimensionMismatch``."""
     extents = _convert.int_list(shape, "shape")
@@ -630,14 +739,18 @@ def _slice(value: ADTensor, index: Any) -> Node:
     return _node(invoke(lib.hmath_autodiff_reshape, sliced, len(kept), kept))
 
 
-def concatenate(values: Sequence[Operand], axis: int = 0) -> Node:
+def concatenate(values: Sequence[Operand], axis: int = 0) -> ADTensor:
     """Along an axis that all have. ``EmptyInput`` of nothing, ``DimensionMismatch``."""
     handles = _operands(values, "values")
     rank = len(_shape_of(handles[0])) if handles else 0
     where = _axis(axis, rank, "axis") if rank else _convert.integer(axis, "axis")[3]
-    return _node(invoke(lib.hmath_autodiff_concatenate, _array(handles), len(handles), where))
+    return adopt(ADTensor, invoke(lib.hmath_autodiff_concatenate, _array(handles), len(handles), where))
 
 
+@overload
+def stack(values: Sequence[Operand], shape: tuple[()]) -> Expr: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+@overload
+def stack(values: Sequence[Operand], shape: Sequence[int] | None = None, axis: int = 0) -> ADTensor: ...
 def stack(values: Sequence[Operand], shape: Sequence[int] | None = None, axis: int = 0) -> Node:
     """Scalars as a tensor of `shape`; without one, nodes of one shape side by side along a new axis.
 
@@ -652,7 +765,11 @@ def stack(values: Sequence[Operand], shape: Sequence[int] | None = None, axis: i
     return _node(invoke(lib.hmath_autodiff_stack_along, _array(handles), len(handles), where))
 
 
-def gather(value: Operand, indices: Operand | Sequence[int], axis: int = 0) -> Node:
+@overload
+def gather(value: Operand, indices: Indices, axis: int = 0) -> ADTensor: ...
+@overload
+def gather(value: Operand, indices: Node, axis: int = 0) -> Either: ...
+def gather(value: Operand, indices: Node | Indices, axis: int = 0) -> Node:
     """Along an axis, the slices that `indices` name: whole numbers, or a node of them.
 
     The axis gives way to the axes of `indices`. ``IndexOutOfBounds`` and ``DomainError`` (no whole number)
@@ -667,7 +784,11 @@ def _gathered(handle: CData, indices: Any, axis: int) -> Node:
     return _node(invoke(lib.hmath_autodiff_gather, handle, _indices(indices), axis))
 
 
-def embedding(weights: Operand, indices: Operand | Sequence[int]) -> Node:
+@overload
+def embedding(weights: Operand, indices: Indices) -> ADTensor: ...
+@overload
+def embedding(weights: Operand, indices: Node) -> Either: ...
+def embedding(weights: Operand, indices: Node | Indices) -> Node:
     """Rows of [vocabulary, features] weights, as :func:`gather` along axis 0."""
     return _gathered(_operand(weights, "weights"), indices, 0)
 
@@ -702,6 +823,7 @@ def _reduce(function: Any, value: Any, axis: Axes, keepdims: bool) -> Node:
     return _node(invoke(function, handle, count, axes, _convert.boolean(keepdims, "keepdims")[3]))
 
 
+@reduction
 def sum(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
     """Along one axis, several, or all; 0 of nothing. With `keepdims` they stay with extent 1.
 
@@ -710,23 +832,25 @@ def sum(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
     return _reduce(lib.hmath_autodiff_sum, value, axis, keepdims)
 
 
+@reduction
 def mean(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
     """Along one axis, several, or all. ``EmptyInput`` of nothing."""
     return _reduce(lib.hmath_autodiff_mean, value, axis, keepdims)
 
 
+@reduction
 def max(value: Operand, axis: Axes = None, keepdims: bool = False) -> Node:
     """Along one axis, several, or all; equal maxima share the cotangent alike. ``EmptyInput`` of nothing."""
     return _reduce(lib.hmath_autodiff_max, value, axis, keepdims)
 
 
-def norm(values: Node | Sequence[Node]) -> Expr:
+def norm(values: Node | Sequence[Operand]) -> Expr:
     """Euclidean norm over all elements of one node or several, without overflow on the way; derivative 0 at 0."""
     handles = _operands([values] if isinstance(values, Node) else values, "values")
     return adopt(Expr, invoke(lib.hmath_autodiff_norm, _array(handles), len(handles)))
 
 
-def matmul(left: Operand, right: Operand) -> Node:
+def matmul(left: Operand, right: Operand) -> Either:
     """left @ right as in NumPy: matrices on the last two axes, the others broadcast. ``DimensionMismatch``."""
     return _node(invoke(lib.hmath_autodiff_matmul, _operand(left, "left"), _operand(right, "right")))
 
@@ -755,18 +879,18 @@ def sparsemax(value: Operand, axis: int = -1) -> ADTensor:
     return _along(lib.hmath_autodiff_sparsemax, value, axis)  # type: ignore[no-any-return]
 
 
-def dense(input: Operand, weights: Operand, bias: Any) -> ADTensor:
+def dense(input: Operand, weights: Operand, bias: Bias) -> ADTensor:
     """:func:`hmath.deeplearning_layers.dense_ad`."""
     return layers.dense_ad(input, weights, bias)
 
 
-def convolution(options: ConvOptions, input: Operand, weights: Operand, bias: Any) -> ADTensor:
+def convolution(options: ConvOptions, input: Operand, weights: Operand, bias: Bias) -> ADTensor:
     """:func:`hmath.deeplearning_layers.convolution_ad`."""
     return layers.convolution_ad(options, input, weights, bias)
 
 
 def transposed_convolution(
-    output_padding: Sequence[int], options: ConvOptions, input: Operand, weights: Operand, bias: Any
+    output_padding: Sequence[int], options: ConvOptions, input: Operand, weights: Operand, bias: Bias
 ) -> ADTensor:
     """:func:`hmath.deeplearning_layers.transposed_convolution` as a node."""
     return plain(
@@ -854,6 +978,12 @@ def batch_norm(
     return output, average, variance
 
 
+@overload
+def dropout(mask: ADTensor, input: Operand) -> ADTensor: ...
+@overload
+def dropout(mask: Operand, input: ADTensor) -> ADTensor: ...
+@overload
+def dropout(mask: Operand, input: Operand) -> Either: ...
 def dropout(mask: Operand, input: Operand) -> Node:
     """input * mask, for a mask of :func:`hmath.deeplearning_layers.dropout`: drawn outside, replayed here."""
     factors = _operand(input, "input"), _operand(mask, "mask")
@@ -884,10 +1014,10 @@ def multihead_attention(
 
 
 @overload
-def gradient(output: Node, wrt: Node) -> Node: ...
+def gradient(output: Operand, wrt: NodeT) -> NodeT: ...
 @overload
-def gradient(output: Node, wrt: Sequence[Node]) -> list[Node]: ...
-def gradient(output: Node, wrt: Node | Sequence[Node]) -> Any:
+def gradient(output: Operand, wrt: Sequence[NodeT]) -> list[NodeT]: ...
+def gradient(output: Operand, wrt: Node | Sequence[Node]) -> Node | list[Any]:
     """The gradient of a node of one element with respect to others, as nodes.
 
     Zeros where it does not depend on them. Gradients can be differentiated again, except through softmax,
@@ -902,7 +1032,7 @@ def gradient(output: Node, wrt: Node | Sequence[Node]) -> Any:
     return found[0] if one else found
 
 
-def pull_back(outputs: Sequence[Node], seeds: Sequence[Operand], wrt: Sequence[Node]) -> list[Node]:
+def pull_back(outputs: Sequence[Operand], seeds: Sequence[Operand], wrt: Sequence[NodeT]) -> list[NodeT]:
     """Σᵢ (∂outputs[i]/∂wrt)ᵀ seeds[i] as nodes: reverse mode from outputs of any shape."""
     of, by, asked = _operands(outputs, "outputs"), _operands(seeds, "seeds"), _operands(wrt, "wrt")
     if len(of) != len(by):
@@ -913,10 +1043,15 @@ def pull_back(outputs: Sequence[Node], seeds: Sequence[Operand], wrt: Sequence[N
             context(), _array(of), _array(by), len(of), _array(asked), len(asked), out
         )
     )
-    return [_node(_owned(out[i])) for i in range(len(asked))]
+    found: list[Any] = [_node(_owned(out[i])) for i in range(len(asked))]
+    return found
 
 
-def push_forward(output: Node, wrt: Sequence[Node], tangents: Sequence[Operand]) -> Node:
+@overload
+def push_forward(output: NodeT, wrt: Sequence[Node], tangents: Sequence[Operand]) -> NodeT: ...
+@overload
+def push_forward(output: Operand, wrt: Sequence[Node], tangents: Sequence[Operand]) -> Either: ...
+def push_forward(output: Operand, wrt: Sequence[Node], tangents: Sequence[Operand]) -> Node:
     """Σⱼ (∂output/∂wrt[j]) tangents[j] as a node: forward mode."""
     of, asked, along = _operand(output, "output"), _operands(wrt, "wrt"), _operands(tangents, "tangents")
     if len(asked) != len(along):
@@ -1030,8 +1165,6 @@ def compile(outputs: Node | Sequence[Node], inputs: Sequence[Node]) -> Program:
 
 # ---------------------------------------------------------------- evaluation
 
-T = TypeVar("T")
-Bindings = Mapping[Node, Any]
 # Programs kept on a node: a program may keep other nodes alive, of which there may be ever new ones.
 _REMEMBERED = 8
 
@@ -1073,14 +1206,10 @@ def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:
 
 
 @overload
-def evaluate(output: Expr, bindings: Bindings = ...) -> float: ...
+def evaluate(output: Evaluated[WantedT], bindings: Bindings | None = None) -> WantedT: ...
 @overload
-def evaluate(output: ADTensor, bindings: Bindings = ...) -> TensorDouble: ...
-@overload
-def evaluate(output: Node, bindings: Bindings = ...) -> Value: ...
-@overload
-def evaluate(output: Sequence[Node], bindings: Bindings = ...) -> list[Value]: ...
-def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) -> Any:
+def evaluate(output: Sequence[Evaluated[WantedT]], bindings: Bindings | None = None) -> list[WantedT]: ...
+def evaluate(output: Any, bindings: Bindings | None = None) -> Value | list[Any]:
     """The value of a node, or of several: a float for an Expr, a TensorDouble for an ADTensor.
 
     `bindings` maps each variable of the graph to a number, a Tensor or an array of float64. ``DomainError``: a
@@ -1102,7 +1231,19 @@ def evaluate(output: Node | Sequence[Node], bindings: Bindings | None = None) ->
     return results[0] if one else results
 
 
-def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tuple[Any, Any]:
+@overload
+def value_and_gradient(
+    output: Evaluated[ValueT], bindings: Bindings, wrt: Evaluated[WantedT]
+) -> tuple[ValueT, WantedT]: ...
+@overload
+def value_and_gradient(
+    output: Evaluated[ValueT], bindings: Bindings, wrt: Sequence[Evaluated[WantedT]]
+) -> tuple[ValueT, list[WantedT]]: ...
+@overload
+def value_and_gradient(
+    output: Evaluated[ValueT], bindings: Bindings, wrt: None = None
+) -> tuple[ValueT, list[Value]]: ...
+def value_and_gradient(output: Any, bindings: Bindings, wrt: Any = None) -> tuple[Value, Value | list[Any]]:
     """The value of a node of one element and its gradient: ``(value, [gradients])``.
 
     `wrt` is a list of nodes (by default the variables in `bindings`, in their order); for a single node the
@@ -1124,7 +1265,7 @@ def value_and_gradient(output: Node, bindings: Bindings, wrt: Any = None) -> tup
     return results[0], results[1] if isinstance(wrt, Node) else results[1:]
 
 
-def jacobian(output: Node, bindings: Bindings, wrt: Node) -> TensorDouble:
+def jacobian(output: Operand, bindings: Bindings, wrt: Node) -> TensorDouble:
     """∂output/∂wrt as a Tensor of shape (*output.shape, *wrt.shape): a row of reverse mode per element."""
     of, by = _operand(output, "output"), _operand(wrt, "wrt")
     variables, values = _bindings(bindings)
@@ -1134,7 +1275,11 @@ def jacobian(output: Node, bindings: Bindings, wrt: Node) -> TensorDouble:
     )
 
 
-def jvp(output: Node, bindings: Bindings, tangents: Bindings) -> tuple[Any, Any]:
+@overload
+def jvp(output: Evaluated[ValueT], bindings: Bindings, tangents: Bindings) -> tuple[ValueT, ValueT]: ...
+@overload
+def jvp(output: Operand, bindings: Bindings, tangents: Bindings) -> tuple[Value, Value]: ...
+def jvp(output: Any, bindings: Bindings, tangents: Bindings) -> tuple[Value, Value]:
     """Value and tangent of a node where variables move along `tangents` (those left out stand still)."""
     of = _operand(output, "output")
     variables, values = _bindings(bindings)
@@ -1159,10 +1304,22 @@ _customs: dict[int, tuple[Callable[..., Any], Callable[..., Any] | None]] = {}
 _custom_numbers = itertools.count(1)
 
 
+@overload
+def custom(  # type: ignore[overload-overlap]
+    inputs: Sequence[Operand], forward: Forward, reverse: Reverse | None = None, shape: tuple[()] = ()
+) -> Expr: ...
+@overload
+def custom(
+    inputs: Sequence[Operand], forward: Forward, reverse: Reverse | None = None, *, shape: Sequence[int]
+) -> ADTensor: ...
+@overload
+def custom(
+    inputs: Sequence[Operand], forward: Forward, reverse: Reverse | None, shape: Sequence[int]
+) -> ADTensor: ...
 def custom(
     inputs: Sequence[Operand],
-    forward: Callable[[list[Value]], Any],
-    reverse: Callable[[list[Value], Value], Sequence[Any]] | None = None,
+    forward: Forward,
+    reverse: Reverse | None = None,
     shape: Sequence[int] = (),
 ) -> Node:
     """A node whose value and derivative are Python functions.

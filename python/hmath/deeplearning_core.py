@@ -32,7 +32,7 @@ from ._selector import Selector, selector
 from ._surface import shown
 
 if TYPE_CHECKING:
-    from ._typing import ArrayT, DoubleRows, Doubles, Integers
+    from ._typing import ArrayT, DoubleRows, Doubles, Integers, Numbers, NumbersT, TensorLike
     from .autodiff import ADTensor, Expr, Node
 
 __all__ = [
@@ -136,7 +136,7 @@ def ELU(parameter: float) -> Activation:
 def activation(method: Activation, value: ArrayT) -> ArrayT: ...
 @overload
 def activation(method: Activation, value: float) -> float: ...
-def activation(method: Activation, value: Any) -> Any:
+def activation(method: Activation, value: TensorLike | float) -> TensorLike | float:
     """The activation of a number, or of every element of a Tensor or array; within 4 ulp.
 
     Args:
@@ -159,7 +159,7 @@ def activation(method: Activation, value: Any) -> Any:
 def activation_derivative(method: Activation, value: ArrayT) -> ArrayT: ...
 @overload
 def activation_derivative(method: Activation, value: float) -> float: ...
-def activation_derivative(method: Activation, value: Any) -> Any:
+def activation_derivative(method: Activation, value: TensorLike | float) -> TensorLike | float:
     """The analytic first derivative of the activation; arguments and failures as for ``activation``.
 
     At a kink: ReLU 0, LeakyReLU, PReLU, ELU and SELU the left slope, HardSigmoid 0, HardSwish 0 at -3 and 1
@@ -174,13 +174,14 @@ def activation_derivative(method: Activation, value: Any) -> Any:
 _activations = Shorts("vx")
 
 
-def _activation(name: str, method: Activation, value: Any) -> Any:
-    result = _activations[name](method, value)
+def _activation(name: str, method: Activation, value: Any) -> TensorLike | float:
+    result: TensorLike | float | None = _activations[name](method, value)
     if result is not None:
         return result
     selected = value_argument(method, "method", "Activation")
     if _is_array(value):
-        return like(call(name, selected, tensor_argument(value, "value")), value)
+        array: TensorLike = like(call(name, selected, tensor_argument(value, "value")), value)
+        return array
     return call_double(name, selected, double(value, "value"))
 
 
@@ -192,10 +193,10 @@ def _is_array(x: Any) -> bool:
 
 
 @overload
-def softmax(values: ArrayT) -> ArrayT: ...
+def softmax(values: NumbersT) -> NumbersT: ...  # type: ignore[overload-overlap]
 @overload
 def softmax(values: Sequence[float]) -> list[float]: ...
-def softmax(values: Any) -> Any:
+def softmax(values: Doubles) -> Numbers:
     """e^(x_i - max x) / Σ_j e^(x_j - max x), of a vector or along the last axis of a Tensor or array.
 
     Sums to 1; entries that underflow are 0; never fails on finite input. The relative error of an entry is
@@ -211,10 +212,10 @@ def softmax(values: Any) -> Any:
 
 
 @overload
-def log_softmax(values: ArrayT) -> ArrayT: ...
+def log_softmax(values: NumbersT) -> NumbersT: ...  # type: ignore[overload-overlap]
 @overload
 def log_softmax(values: Sequence[float]) -> list[float]: ...
-def log_softmax(values: Any) -> Any:
+def log_softmax(values: Doubles) -> Numbers:
     """(x_i - max x) - ln Σ_j e^(x_j - max x), as ``softmax``; the largest entry keeps its relative accuracy.
 
     Raises:
@@ -228,10 +229,10 @@ def log_softmax(values: Any) -> Any:
 
 
 @overload
-def sparsemax(values: ArrayT) -> ArrayT: ...
+def sparsemax(values: NumbersT) -> NumbersT: ...  # type: ignore[overload-overlap]
 @overload
 def sparsemax(values: Sequence[float]) -> list[float]: ...
-def sparsemax(values: Any) -> Any:
+def sparsemax(values: Doubles) -> Numbers:
     """The nearest point of the probability simplex (Martins and Astudillo 2016), as ``softmax``.
 
     An entry exactly on the boundary of the support is 0. Linear time, no sorting.
@@ -246,10 +247,10 @@ _gated_linear_unit = short("hmath_neural_core_gated_linear_unit", "Ll")
 
 
 @overload
-def gated_linear_unit(values: ArrayT, gate: Doubles) -> ArrayT: ...
+def gated_linear_unit(values: NumbersT, gate: Doubles) -> NumbersT: ...  # type: ignore[overload-overlap]
 @overload
 def gated_linear_unit(values: Sequence[float], gate: Doubles) -> list[float]: ...
-def gated_linear_unit(values: Any, gate: Doubles) -> Any:
+def gated_linear_unit(values: Doubles, gate: Doubles) -> Numbers:
     """values_i · σ(gate_i) (Dauphin et al. 2017), in the container of `values`.
 
     Within 4 ulp also where σ(gate) alone would be below the smallest double.
@@ -260,7 +261,7 @@ def gated_linear_unit(values: Any, gate: Doubles) -> Any:
     >>> gated_linear_unit([2.0, 1e308], [0.0, -745.0])
     [1.0, 2.8223507304719374e-16]
     """
-    result = _gated_linear_unit(values, gate)
+    result: Numbers | None = _gated_linear_unit(values, gate)
     if result is not None:
         return result
     return like(
@@ -361,12 +362,12 @@ def loss(method: Loss, reduction: Reduction, target: Doubles, prediction: Double
 
 
 @overload
-def loss_gradient(method: Loss, reduction: Reduction, target: Doubles, prediction: ArrayT) -> ArrayT: ...
+def loss_gradient(method: Loss, reduction: Reduction, target: Doubles, prediction: NumbersT) -> NumbersT: ...  # type: ignore[overload-overlap]
 @overload
 def loss_gradient(
     method: Loss, reduction: Reduction, target: Doubles, prediction: Sequence[float]
 ) -> list[float]: ...
-def loss_gradient(method: Loss, reduction: Reduction, target: Doubles, prediction: Any) -> Any:
+def loss_gradient(method: Loss, reduction: Reduction, target: Doubles, prediction: Doubles) -> Numbers:
     """The derivative of ``loss`` with respect to each prediction, in the container of `prediction`.
 
     At a kink: MeanAbsoluteError 0, Huber and SmoothL1 continuous, Hinge 0 where margin - t·p is 0.
@@ -374,7 +375,7 @@ def loss_gradient(method: Loss, reduction: Reduction, target: Doubles, predictio
     >>> loss_gradient(BinaryCrossEntropy, Mean, [1.0, 0.0], [0.25, 0.75])
     [-2.0, 2.0]
     """
-    result = _loss_gradient(method, reduction, target, prediction)
+    result: Numbers | None = _loss_gradient(method, reduction, target, prediction)
     if result is not None:
         return result
     return like(

@@ -32,7 +32,7 @@ from ._result import items, like, owner, owns, plain
 from ._selector import Selector, selector
 from ._surface import shown
 from .random import RNG
-from .tensor import Tensor, TensorDouble
+from .tensor import TensorDouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -930,7 +930,9 @@ class KVCache(Owner):
         return f"<KVCache of {length} rows of {capacity}, widths {key_width} and {value_width}>"
 
 
-def _restore(capacity: int, key_width: int, value_width: int, keys: Tensor, values: Tensor) -> KVCache:
+def _restore(
+    capacity: int, key_width: int, value_width: int, keys: TensorDouble, values: TensorDouble
+) -> KVCache:
     """A KVCache from what ``__reduce__`` gave; the library checks the parts."""
     with empty_cache(capacity, key_width, value_width) as cache:
         return append_cache(cache, keys, values)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 from ._call import call, call_double
 from ._convert import double, double_rows, doubles, integer, integers, tensor
@@ -20,7 +20,7 @@ from ._result import items, like, plain
 from ._surface import shown
 
 if TYPE_CHECKING:
-    from ._typing import ArrayT, Booleans, DoubleRows, Doubles, Integers
+    from ._typing import ArrayT, Booleans, DoubleRows, Doubles, Integers, Numbers, NumbersT, TensorLike
 
 __all__ = [
     "ClassificationMetrics",
@@ -183,12 +183,14 @@ def pr_auc(truth: Booleans | Integers | Doubles, scores: Doubles) -> float:
 
 
 @overload
-def roc_curve(truth: Booleans | Integers | Doubles, scores: ArrayT) -> tuple[ArrayT, ArrayT, ArrayT]: ...
+def roc_curve(  # type: ignore[overload-overlap]
+    truth: Booleans | Integers | Doubles, scores: NumbersT
+) -> tuple[NumbersT, NumbersT, NumbersT]: ...
 @overload
 def roc_curve(
     truth: Booleans | Integers | Doubles, scores: Sequence[float]
 ) -> tuple[list[float], list[float], list[float]]: ...
-def roc_curve(truth: Any, scores: Any) -> Any:
+def roc_curve(truth: Booleans | Integers | Doubles, scores: Doubles) -> tuple[Numbers, Numbers, Numbers]:
     """(false positive rates, true positive rates, thresholds), the points of the ROC curve.
 
     From (0, 0) to (1, 1); point i + 1 belongs to calling positive what scores at least ``thresholds[i]``. The
@@ -200,14 +202,16 @@ def roc_curve(truth: Any, scores: Any) -> Any:
 
 
 @overload
-def precision_recall_curve(
-    truth: Booleans | Integers | Doubles, scores: ArrayT
-) -> tuple[ArrayT, ArrayT, ArrayT]: ...
+def precision_recall_curve(  # type: ignore[overload-overlap]
+    truth: Booleans | Integers | Doubles, scores: NumbersT
+) -> tuple[NumbersT, NumbersT, NumbersT]: ...
 @overload
 def precision_recall_curve(
     truth: Booleans | Integers | Doubles, scores: Sequence[float]
 ) -> tuple[list[float], list[float], list[float]]: ...
-def precision_recall_curve(truth: Any, scores: Any) -> Any:
+def precision_recall_curve(
+    truth: Booleans | Integers | Doubles, scores: Doubles
+) -> tuple[Numbers, Numbers, Numbers]:
     """(recalls, precisions, thresholds), the points of the precision-recall curve.
 
     From (0, 1); point i + 1 belongs to calling positive what scores at least ``thresholds[i]``. The
@@ -218,9 +222,11 @@ def precision_recall_curve(truth: Any, scores: Any) -> Any:
     return _curve("hmath_neural_metrics_precision_recall_curve", truth, scores)
 
 
-def _curve(name: str, truth: Any, scores: Any) -> Any:
-    parts = items(call(name, binary_labels(truth, "truth"), doubles(scores, "scores")))
-    return tuple(like(part, scores) for part in parts)
+def _curve(
+    name: str, truth: Booleans | Integers | Doubles, scores: Doubles
+) -> tuple[Numbers, Numbers, Numbers]:
+    first, second, thresholds = items(call(name, binary_labels(truth, "truth"), doubles(scores, "scores")))
+    return like(first, scores), like(second, scores), like(thresholds, scores)
 
 
 # ---------------------------------------------------------------- scores
@@ -242,7 +248,7 @@ def perplexity(negative_log_probabilities: Doubles) -> float:
     )
 
 
-def cosine_similarity_matrix(left: ArrayT, right: Any) -> ArrayT:
+def cosine_similarity_matrix(left: ArrayT, right: TensorLike) -> ArrayT:
     """Element (i, j): the cosine of the angle between row i of `left` and row j of `right`.
 
     Within [−1, 1]. Rows are brought to length 1 first, at any magnitude, so nothing overflows or vanishes.

@@ -22,7 +22,10 @@ from ._surface import shown
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
-    from ._typing import ArrayT, Doubles, TensorLike
+    import numpy
+    from numpy.typing import NDArray
+
+    from ._typing import ArrayT, Doubles, Numbers, NumbersT, TensorLike
 
 __all__ = [
     "BF16",
@@ -120,7 +123,7 @@ class QuantizedTensor(Owner):
         """One zero point, or one for each slice along ``axis``."""
         return quantization_zero_points(self)
 
-    def numpy(self) -> Any:
+    def numpy(self) -> NDArray[numpy.int8]:
         """The integers as a read-only NumPy array of int8 in the tensor's shape, not copied."""
         import numpy
 
@@ -357,10 +360,10 @@ def scale_loss(state: LossScaler, loss: float) -> float:
 
 
 @overload
-def unscale_gradients(state: LossScaler, gradients: ArrayT) -> tuple[bool, ArrayT]: ...
+def unscale_gradients(state: LossScaler, gradients: NumbersT) -> tuple[bool, NumbersT]: ...  # type: ignore[overload-overlap]
 @overload
 def unscale_gradients(state: LossScaler, gradients: Sequence[float]) -> tuple[bool, list[float]]: ...
-def unscale_gradients(state: LossScaler, gradients: Any) -> Any:
+def unscale_gradients(state: LossScaler, gradients: Doubles) -> tuple[bool, Numbers]:
     """``(True, gradients / scale)``, or ``(False, [])`` where a gradient or a quotient is not finite.
 
     False means that every caller must skip the whole update. This is the one operation that takes
@@ -414,10 +417,10 @@ def gradient_norm(gradient: Doubles) -> float:
 
 
 @overload
-def clip_gradients(maximum: float, gradient: ArrayT) -> ArrayT: ...
+def clip_gradients(maximum: float, gradient: NumbersT) -> NumbersT: ...  # type: ignore[overload-overlap]
 @overload
 def clip_gradients(maximum: float, gradient: Sequence[float]) -> list[float]: ...
-def clip_gradients(maximum: float, gradient: Any) -> Any:
+def clip_gradients(maximum: float, gradient: Doubles) -> Numbers:
     """The gradient where its norm is at most `maximum`, else (g/‖g‖)·maximum.
 
     Also where ‖g‖ is no double and where maximum/‖g‖ would underflow; the bound has no epsilon in it.

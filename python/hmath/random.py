@@ -31,7 +31,7 @@ from ._surface import shown
 from .tensor import Tensor, TensorDouble
 
 if TYPE_CHECKING:
-    from ._typing import ArrayT, Integers
+    from ._typing import Integers, RowsT
 
 __all__ = [
     "RNG",
@@ -328,7 +328,7 @@ def _integers_of(handle: Any) -> list[int]:
 
 
 @overload
-def shuffle(values: ArrayT, rng: RNG) -> tuple[ArrayT, RNG]: ...
+def shuffle(values: RowsT, rng: RNG) -> tuple[RowsT, RNG]: ...
 @overload
 def shuffle(values: Sequence[T], rng: RNG) -> tuple[list[T], RNG]: ...
 def shuffle(values: Any, rng: RNG) -> tuple[Any, RNG]:

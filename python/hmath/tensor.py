@@ -20,7 +20,7 @@ import operator
 from array import array
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from . import _convert, _native
 from ._call import Argument, CData, Shorts, call, check, context, invoke, reduction, short
@@ -31,7 +31,9 @@ from ._result import elements, like, numpy_array, owner, owns, plain, rows_of, s
 from ._surface import shown
 
 if TYPE_CHECKING:
-    from ._typing import ArrayT, Doubles, Integers, TensorLike
+    from types import EllipsisType
+
+    from ._typing import ArrayT, Doubles, Float32Array, FloatArray, Integers, TensorLike
 
 __all__ = [
     "Tensor",
@@ -133,9 +135,10 @@ class Tensor(Owner):
             raise dimension_mismatch("self", 1, self.size)
         return self.values[0]
 
-    def numpy(self) -> Any:
+    def numpy(self) -> FloatArray | Float32Array:
         """A read-only NumPy array over the same memory."""
-        return numpy_array(self._open())
+        shared: FloatArray | Float32Array = numpy_array(self._open())
+        return shared
 
     def identical(self, other: Tensor) -> bool:
         """Same kind, shape and bits? So 0.0 is not -0.0, and a NaN is itself."""
@@ -254,6 +257,10 @@ class Tensor(Owner):
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
+    @overload
+    def __getitem__(self: Self, index: slice | EllipsisType) -> Self: ...
+    @overload
+    def __getitem__(self, index: int | tuple[int | slice | EllipsisType, ...]) -> Any: ...
     def __getitem__(self, index: Any) -> Any:
         """Integers, slices and ``...``; a number where every axis is given an integer."""
         found = _native.picked(self, index)
@@ -325,19 +332,19 @@ class Tensor(Owner):
         return _operator("hmath_tensor_power", other, self)
 
     def __matmul__(self, other: TensorLike) -> TensorDouble:
-        return matmul(self, other) if _is_array(other) else NotImplemented
+        return matmul(cast(TensorDouble, self), other) if _is_array(other) else NotImplemented
 
     def __rmatmul__(self, other: TensorLike) -> TensorDouble:
-        return matmul(other, self) if _is_array(other) else NotImplemented
+        return matmul(other, cast(TensorDouble, self)) if _is_array(other) else NotImplemented
 
     def __neg__(self) -> TensorDouble:
-        return cast(TensorDouble, _unary("hmath_tensor_negate", self))
+        return _unary("hmath_tensor_negate", cast(TensorDouble, self))
 
     def __pos__(self: Self) -> Self:
         return self.__copy__()
 
     def __abs__(self) -> TensorDouble:
-        return cast(TensorDouble, _unary("hmath_tensor_absolute", self))
+        return _unary("hmath_tensor_absolute", cast(TensorDouble, self))
 
     # Comparisons are made element by element and give 1.0 and 0.0; see identical() for the whole.
 
@@ -430,12 +437,20 @@ class TensorDouble(Tensor):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:
+
+        def numpy(self) -> FloatArray: ...
+
 
 @owns(lib.HMATH_KIND_TENSOR_FLOAT)
 class TensorFloat(Tensor):
     """A tensor of binary32 floats (kind 162): data to move, read and promote."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def numpy(self) -> Float32Array: ...
 
 
 # ---------------------------------------------------------------- making tensors
@@ -480,7 +495,11 @@ def full(shape: Integers, value: float) -> TensorDouble:
     return adopt(TensorDouble, invoke(lib.hmath_tensor_full, len(extents), extents, number))
 
 
-def from_numpy(array: Any) -> Tensor:
+@overload
+def from_numpy(array: FloatArray) -> TensorDouble: ...  # type: ignore[overload-overlap, unused-ignore]
+@overload
+def from_numpy(array: Float32Array) -> TensorFloat: ...
+def from_numpy(array: FloatArray | Float32Array) -> TensorDouble | TensorFloat:
     """A copy of a NumPy array: float64 as a TensorDouble, float32 as a TensorFloat, and no other."""
     data = _convert.numpy_floats(array, "array")
     shape = list(data.shape)
