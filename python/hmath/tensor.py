@@ -659,7 +659,7 @@ def cos(input: ArrayT) -> ArrayT:
 
 
 def tan(input: ArrayT) -> ArrayT:
-    """The tangent of x radians, to 2 ulp for every finite x."""
+    """The tangent of x radians, to 2.5 ulp for every finite x."""
     return _unary("hmath_tensor_tan", input)
 
 

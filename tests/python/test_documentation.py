@@ -200,6 +200,36 @@ def test_every_c_function_is_documented() -> None:
     assert missing == []
 
 
+# ---------------------------------------------------------------- one bound, one number
+
+
+def bounds() -> dict[str, str]:
+    """The bounds in ulp that were measured, of functions that hmath.tensor has."""
+    text = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| [\d.]+ \| [^|]+ \| ([\d.]+) \|", text, re.MULTILINE)
+    return {name: bound for name, bound in rows if hasattr(hmath.tensor, name)}
+
+
+@pytest.mark.parametrize(("name", "bound"), bounds().items(), ids=bounds())
+def test_documents_agree_on_errors(name: str, bound: str) -> None:
+    docstrings = [
+        getattr(module, name).__doc__ for module in (hmath.tensor, hmath.autodiff) if hasattr(module, name)
+    ]
+    assert all(f"to {bound} ulp" in text for text in docstrings)
+    (row,) = [row for row in code_rows("tensor") if f"`{name}`" in row and " ulp |" in row]
+    assert f"| {bound} ulp |" in row
+    for row in code_rows("autodiff"):
+        assert f"| `{name}(value)` |" not in row or row.endswith(f"| {bound} |")
+
+
+def code_rows(page: str) -> list[str]:
+    return [
+        row
+        for row in (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").splitlines()
+        if row[:1] == "|"
+    ]
+
+
 # ---------------------------------------------------------------- form
 
 
