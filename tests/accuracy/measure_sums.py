@@ -76,7 +76,9 @@ def softmax_rows(rng: np.random.Generator) -> Iterator[Row]:
     lengths = "2 … 10⁴ entries, spread by 10⁻³ … 300"
     yield Row("softmax", plain, "\\|x − m\\| + 8", share, lengths)
     yield Row("log_softmax, all but the largest entry", logarithm, "16", log_share, lengths)
-    yield Row("log_softmax, the largest entry", largest_logarithm, "16 + distance of the second", log_share, lengths)
+    yield Row(
+        "log_softmax, the largest entry", largest_logarithm, "16 + distance of the second", log_share, lengths
+    )
 
 
 # ---- losses: terms of one sign, summed ----
@@ -131,7 +133,9 @@ def signs(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return rng.choice([-1.0, 1.0], n), rng.normal(0, 2, n)
 
 
-def losses() -> Iterator[tuple[str, Callable[..., float], Term, Callable[..., tuple[np.ndarray, np.ndarray]]]]:
+def losses() -> Iterator[
+    tuple[str, Callable[..., float], Term, Callable[..., tuple[np.ndarray, np.ndarray]]]
+]:
     def method(selected: object) -> Callable[..., float]:
         return lambda t, p: core.loss(selected, core.Sum, t, p)
 
@@ -189,12 +193,16 @@ def divergence_row(rng: np.random.Generator) -> Row:
         for _ in range(20_000 // n if n > 100 else 400):
             t, p = probabilities(n, rng)
             p = np.where(rng.random(n) < 0.3, np.minimum(t * (1 + 2.0**-40), 1.0), p)
-            terms = [mpfr(a) * gmpy2.log(mpfr(a) / mpfr(b)) for a, b in zip(t.tolist(), p.tolist(), strict=True)]
+            terms = [
+                mpfr(a) * gmpy2.log(mpfr(a) / mpfr(b)) for a, b in zip(t.tolist(), p.tolist(), strict=True)
+            ]
             size = gmpy2.fsum([abs(x) for x in terms])
             got = core.loss(core.KLDivergence, core.Sum, t, p)
             error = float(abs(mpfr(got) - gmpy2.fsum(terms)) / size) * UNIT
             worst, share = max(worst, error), max(share, error / (8 + min(n, 4096) / 64 + math.log2(n)))
-    return Row("KLDivergence, of the sum of sizes", worst, "8 + min(n, 4096)/64 + log₂ n", share, "n = 1 … 2·10⁴")
+    return Row(
+        "KLDivergence, of the sum of sizes", worst, "8 + min(n, 4096)/64 + log₂ n", share, "n = 1 … 2·10⁴"
+    )
 
 
 # ---- CTC, in probabilities: MPFR's exponents have room for all of them ----
@@ -256,7 +264,10 @@ def main() -> int:
     for row in (*softmax_rows(rng), *loss_rows(rng), divergence_row(rng), *ctc_rows(rng)):
         verdict = "" if row.share <= 1 else " **too large**"
         good &= row.share <= 1
-        print(f"| {row.name} | {row.error:.3g}{verdict} | {row.bound} | {row.share:.2g} | {row.inputs} |", flush=True)
+        print(
+            f"| {row.name} | {row.error:.3g}{verdict} | {row.bound} | {row.share:.2g} | {row.inputs} |",
+            flush=True,
+        )
     return not good
 
 
