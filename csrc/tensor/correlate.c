@@ -16,6 +16,7 @@ enum {
     FEW_ROWS = 3,          /* the kernels' wide tiles want them unpacked too */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
     LANE_GAP = 8,          /* a line between what threads write */
+    LINE = 8,              /* doubles of a cache line */
 };
 
 /* ---- runs: vectors of neighbouring pixels ---- */
@@ -130,12 +131,20 @@ static void pack_stretch(const hm_correlation *job, const hm_grid *g, int64_t ro
     }
 }
 
-/* In the order that the weights lie in, which are read from afar. */
+/*
+ * In the order that the weights lie in. Those of an adjoint's channel are neighbours, the next
+ * channel's are far: nothing but this fetches them in time.
+ */
 static void pack_weights(const hm_correlation *job, const hm_grid *g, int64_t rows,
                          const double *weights, double *panel)
 {
-    for (int64_t k = 0; k < g->depth; k += g->stretch)
+    for (int64_t k = 0; k < g->depth; k += g->stretch) {
+        const int64_t next = k + g->stretch;
+        if (next < g->depth && g->stretch == job->weight_row)
+            for (int64_t i = 0; i < rows * job->weight_row; i += LINE)
+                __builtin_prefetch(weights + g->weight[next] + i);
         pack_stretch(job, g, rows, k, weights + g->weight[k], panel);
+    }
 }
 
 /* Not before the last run of a row, which may go back over pixels of the one before. */
