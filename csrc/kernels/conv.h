@@ -21,7 +21,8 @@
 typedef struct hm_conv_run {
     int64_t source; /* offset of the first; a whole vector can be read there at every offset[k] */
     int64_t destination; /* of the first that is a result */
-    uint64_t results; /* bit l: pixel l is one. The t-th of them goes to destination + t * step */
+    uint64_t results; /* bit l: pixel l is one. The next goes `step` further, and `jump` more across
+                         pixels that are none: there a row of results ends */
 } hm_conv_run;
 
 /*
@@ -37,7 +38,7 @@ typedef struct hm_conv_block {
     const double *source;
     const int64_t *offset; /* depth of them */
     const hm_conv_run *run;
-    int64_t runs, step;
+    int64_t runs, step, jump;
     double *out; /* pixel p of row i at out[i * out_row + p] */
     int64_t out_row;
     const double *bias; /* one a row, or NULL */

@@ -34,8 +34,9 @@ static void choose_runs(const hm_correlation *job, hm_grid *g)
     const int64_t by_rows = hm_ceiling(x->count, lanes) * y->count;
     const int64_t flat = hm_ceiling((y->count - 1) * job->padded.axis[2].extent + x->count, lanes);
     const int64_t rows_cost = by_rows * (g->depth + (x->count < lanes ? SCATTER : 1));
-    const bool contiguous = y->step == 1 && x->step == 1 && x->count == job->result[2];
-    g->flat = contiguous && !job->padded.in_place && flat * (g->depth + SCATTER) < rows_cost;
+    g->jump = y->step * job->result[2] - x->count * x->step;
+    const bool seen = g->jump == 0 || x->count < job->padded.axis[2].extent; /* where rows end */
+    g->flat = !job->padded.in_place && seen && flat * (g->depth + SCATTER) < rows_cost;
     g->runs_a_line = g->flat ? flat : hm_ceiling(x->count, lanes);
     g->runs = z->count * (g->flat ? flat : by_rows);
 }
@@ -68,10 +69,11 @@ static void flat_run(const hm_correlation *job, const hm_grid *g, int64_t index,
     run->results = 0;
     int64_t iy = first / width, ix = first % width;
     run->source = ((z->source + iz) * axis[1].extent + y->source) * width + x->source + first;
-    const int64_t results_before = iy * x->count + hm_least(ix, x->count);
+    const int64_t line = iy + (ix >= x->count), column = ix < x->count ? ix : 0;
     run->destination =
-        ((z->destination + iz * z->step) * job->result[1] + y->destination) * job->result[2] +
-        x->destination + results_before;
+        ((z->destination + iz * z->step) * job->result[1] + y->destination + line * y->step) *
+            job->result[2] +
+        x->destination + column * x->step;
     for (int64_t l = 0; l < lanes && iy < y->count; l++) {
         if (ix < x->count)
             run->results |= (uint64_t)1 << l;
@@ -174,6 +176,7 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         .offset = g->offset,
         .run = lane->run,
         .step = g->axis[2].step,
+        .jump = g->jump,
         .out = job->out + (unit * job->rows + row) * job->result_plane,
         .out_row = job->result_plane,
         .bias = job->bias ? job->bias + group * job->rows + row : NULL,

@@ -26,6 +26,7 @@ typedef struct hm_grid {
     /* chosen by hm_correlate: vectors of pixels, by rows or across their ends */
     bool flat;
     int64_t runs_a_line, runs;
+    int64_t jump; /* in the result, from behind a row's last pixel to the next one's first */
 } hm_grid;
 
 typedef struct hm_correlation {

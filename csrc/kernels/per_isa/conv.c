@@ -23,16 +23,23 @@ typedef struct conv_job {
 
 /* Some lanes, or results apart: by way of memory. Returns x with +0 in the lanes that are no
  * results. */
-static __attribute__((noinline)) vec scatter(double *out, int64_t step, uint64_t results, vec x)
+static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b, uint64_t results,
+                                             vec x)
 {
+    if (b->step == 2 && results == ALL_LANES) {
+        vec_store_apart(out, x);
+        return x;
+    }
     double lane[VEC_WIDTH];
     vec_store(lane, x);
     for (int l = 0; l < VEC_WIDTH; l++)
         if (results >> l & 1) {
             *out = lane[l];
-            out += step;
+            out += b->step;
         } else {
             lane[l] = 0.0;
+            if (l > 0 && results >> (l - 1) & 1)
+                out += b->jump;
         }
     return vec_load(lane);
 }
@@ -87,7 +94,7 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
             if (b->step == 1 && job->run[j].results == ALL_LANES)
                 vec_store(to, x);
             else
-                x = scatter(to, b->step, job->run[j].results, x);
+                x = scatter(to, b, job->run[j].results, x);
             poison = vec_fma(x, vec_of(0.0), poison);
         }
     }

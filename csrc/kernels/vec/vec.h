@@ -74,6 +74,7 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  *   vec_load_partial(p, n)   lanes 0 .. n-1 from p, zeros beyond, no other byte touched; n <= VEC_WIDTH
  *   vec_load_padded(p, n)    the same with p[0] beyond, for functions that 0 would surprise; n >= 1
  *   vec_store_partial(p, n, x)
+ *   vec_store_apart(p, x)    lane l to p[2*l]; what lies between is not touched
  *   vec_fma(a, b, c)         a*b + c, rounded once, on every machine
  *   vec_sqrt(x)              correctly rounded; NaN below 0
  *   vec_min(a, b)            a < b ? a : b, so b where either is NaN, or both are zeros

@@ -112,3 +112,12 @@ VEC_INLINE vec vec_zip_high(vec a, vec b)
 {
     return _mm256_permute2f128_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), 0x31);
 }
+
+VEC_INLINE void vec_store_apart(double *p, vec x)
+{
+    const __m128d low = _mm256_castpd256_pd128(x), high = _mm256_extractf128_pd(x, 1);
+    _mm_storel_pd(p, low);
+    _mm_storeh_pd(p + 2, low);
+    _mm_storel_pd(p + 4, high);
+    _mm_storeh_pd(p + 6, high);
+}

@@ -104,3 +104,9 @@ VEC_INLINE vec vec_zip_high(vec a, vec b)
 {
     return _mm512_permutex2var_pd(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b);
 }
+
+VEC_INLINE void vec_store_apart(double *p, vec x)
+{
+    _mm512_mask_storeu_pd(p, 0x55, vec_zip_low(x, x));
+    _mm512_mask_storeu_pd(p + 8, 0x55, vec_zip_high(x, x));
+}

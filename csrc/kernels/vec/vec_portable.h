@@ -123,3 +123,9 @@ VEC_INLINE vec vec_odd(vec low, vec high) { return (vec){low[1], high[1]}; }
 VEC_INLINE vec vec_zip_low(vec a, vec b) { return (vec){a[0], b[0]}; }
 
 VEC_INLINE vec vec_zip_high(vec a, vec b) { return (vec){a[1], b[1]}; }
+
+VEC_INLINE void vec_store_apart(double *p, vec x)
+{
+    p[0] = x[0];
+    p[2] = x[1];
+}
