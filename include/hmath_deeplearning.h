@@ -1,3 +1,25 @@
+/**
+ * hmath_deeplearning.h: the neural operations, and with them everything else.
+ *
+ * Every function here has one shape, so that any runtime can bind all of them from a table: a context, one
+ * Value an argument, scalars too, and the place of the result. hmath.h says how to make and read Values,
+ * hmath_tensor.h tensors, hmath_random.h generators, hmath_autodiff.h graphs. Selectors (ReLU, Mean,
+ * MaxPool) are Values that have constructors; a Maybe argument may be NULL. In a few lines:
+ *
+ *     const double logits[] = {0, 1.0986122886681098}, *p; // log 3
+ *     size_t n;
+ *     hmath_value *values = NULL, *probabilities = NULL;
+ *     if (hmath_list_from_doubles(ctx, logits, 2, &values) == HMATH_OK &&
+ *         hmath_neural_core_softmax(ctx, values, &probabilities) == HMATH_OK &&
+ *         hmath_list_doubles(probabilities, &p, &n) == HMATH_OK)
+ *         printf("%.4f %.4f\n", p[0], p[1]);               // 0.2500 0.7500
+ *     else if (hmath_last_error(ctx))
+ *         fprintf(stderr, "%s\n", hmath_last_error(ctx)->message);
+ *     hmath_release(probabilities);
+ *     hmath_release(values);
+ *
+ * In order: Core (activations, softmax family, losses, CTC), Layers, Precision, Metrics, Graphs.
+ */
 #ifndef HMATH_DEEPLEARNING_H
 #define HMATH_DEEPLEARNING_H
 
