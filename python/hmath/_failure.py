@@ -159,6 +159,13 @@ def domain_error(argument: str, found: float | str, requirement: str) -> errors.
     )
 
 
+def non_finite(argument: str, number: float) -> errors.NonFinite:
+    """A parameter of a function that is made of others of this package."""
+    name = operation()
+    message = f"{name}: {argument} = {number} is not finite"
+    return errors.NonFinite(errors.MathError("NonFinite", name, message, argument=argument, value=number))
+
+
 def overflow(argument: str, index: int | None = None) -> errors.Overflow:
     """An integer that has no 64-bit (or, for a Double, no finite) form."""
     name = operation()

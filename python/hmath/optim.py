@@ -26,7 +26,7 @@ from typing import Any
 
 from . import autodiff as ad
 from ._convert import boolean, double, has_axes, int_list, sequence, tensor
-from ._failure import dimension_mismatch, domain_error, type_mismatch
+from ._failure import dimension_mismatch, domain_error, non_finite, type_mismatch
 from ._owner import Owner
 from ._surface import shown
 from .tensor import zeros
@@ -68,17 +68,28 @@ def _node(x: Operand) -> Any:
     return x if _is_node(x) else ad.constant(x)
 
 
-# What a caller gave is looked at first, so that failures name the caller's parameter.
+# What a caller gave is looked at first, so that failures name the caller's parameter: kinds, then the numbers.
+# A node's number is known when the graph runs: what it may be is for the operations to say.
 
 
 def _number(x: Any, argument: str) -> float:
     return double(x, argument)[1]  # type: ignore[no-any-return]
 
 
-def _positive(number: float, argument: str) -> float:
-    if number <= 0.0:
-        raise domain_error(argument, number, "> 0")
-    return number
+_AT_LEAST_0 = ">= 0"
+_ABOVE_0 = "> 0"
+_SHARE = ">= 0 and < 1"
+
+
+def _check_numbers(requirement: str, **numbers: Any) -> None:
+    """Plain numbers are finite and in their domain, in the order given."""
+    for argument, x in numbers.items():
+        if type(x) is not float:
+            continue
+        if x - x != 0.0:
+            raise non_finite(argument, x)
+        if x < 0.0 or (x == 0.0 and requirement == _ABOVE_0) or (x >= 1.0 and requirement == _SHARE):
+            raise domain_error(argument, x, requirement)
 
 
 def _operand(x: Operand, argument: str) -> Any:
@@ -140,6 +151,9 @@ def sgd_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
     return tuple(_variables("velocity", shapes))
 
 
+_STATELESS = "a state, as sgd_state makes it, to keep the velocities"
+
+
 def sgd(
     parameters: Sequence[Operand],
     gradients: Sequence[Operand],
@@ -153,20 +167,30 @@ def sgd(
     """Gradient descent: ``(new parameters, new state)``.
 
     With g the gradient plus ``weight_decay`` times the parameter, and v the velocity (`state`; without one there
-    is no momentum, whatever `momentum` says, and the state stays empty)::
+    is no momentum, and the state stays empty)::
 
         v <- momentum * v + g
         p <- p - rate * v                      (Polyak 1964)
         p <- p - rate * (g + momentum * v)     with nesterov (Sutskever et al. 2013)
+
+    ``NonFinite``, ``DomainError``: rate, momentum and weight_decay are >= 0; a `momentum` other than 0, or
+    `nesterov`, without a state, see :func:`sgd_state`.
     """
     given = (rate, momentum, weight_decay)
     values, slopes = _nodes(parameters, "parameters"), _nodes(gradients, "gradients")
-    _check(values, slopes)
     moving = None if state is None else _nodes(state, "state")
-    if moving is not None:
-        _check_state(moving, len(values))
     rate, momentum = _operand(rate, "rate"), _operand(momentum, "momentum")
     nesterov, weight_decay = boolean(nesterov, "nesterov")[3], _operand(weight_decay, "weight_decay")
+    _check_numbers(_AT_LEAST_0, rate=rate, momentum=momentum, weight_decay=weight_decay)
+    if moving is None and (_is_node(momentum) or momentum != 0.0):
+        raise domain_error(
+            "momentum", "stands without a state" if _is_node(momentum) else momentum, _STATELESS
+        )
+    if moving is None and nesterov:
+        raise domain_error("nesterov", "stands without a state", _STATELESS)
+    _check(values, slopes)
+    if moving is not None:
+        _check_state(moving, len(values))
     graph = _is_graph(parameters, gradients, state or (), given)
     velocities: list[Any] = []
     updated: list[Any] = []
@@ -216,6 +240,8 @@ def adam(
         m <- beta1 * m + (1 - beta1) * g
         v <- beta2 * v + (1 - beta2) * g^2
         p <- p - rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon)
+
+    ``NonFinite``, ``DomainError``: rate and weight_decay are >= 0, both betas >= 0 and < 1, epsilon > 0.
     """
     return _adam(parameters, gradients, state, rate, beta1, beta2, epsilon, weight_decay, decoupled=False)
 
@@ -248,12 +274,15 @@ def _adam(
 ) -> tuple[list[Any], tuple[Any, ...]]:
     given = (rate, weight_decay, beta1, beta2, epsilon)
     values, slopes = _nodes(parameters, "parameters"), _nodes(gradients, "gradients")
-    _check(values, slopes)
     n, moments = len(values), _nodes(state, "state")
+    rate, beta1, beta2 = _operand(rate, "rate"), _operand(beta1, "beta1"), _operand(beta2, "beta2")
+    epsilon, weight_decay = _operand(epsilon, "epsilon"), _operand(weight_decay, "weight_decay")
+    _check_numbers(_AT_LEAST_0, rate=rate)
+    _check_numbers(_SHARE, beta1=beta1, beta2=beta2)
+    _check_numbers(_ABOVE_0, epsilon=epsilon)
+    _check_numbers(_AT_LEAST_0, weight_decay=weight_decay)
+    _check(values, slopes)
     _check_state(moments, 1 + 2 * n)
-    rate, weight_decay = _operand(rate, "rate"), _operand(weight_decay, "weight_decay")
-    beta1, beta2 = _operand(beta1, "beta1"), _operand(beta2, "beta2")
-    epsilon = _operand(epsilon, "epsilon")
     graph = _is_graph(parameters, gradients, state, given)
     steps = moments[0] + 1.0
     size = rate / (1.0 - ad.power(beta1, steps))
@@ -282,10 +311,11 @@ def clip_by_global_norm(gradients: Sequence[Operand], maximum: float) -> tuple[l
     """``(gradients, norm)``: scaled by maximum / norm where the norm over all of them is above `maximum`.
 
     The norm is the Euclidean one of all elements of all gradients, without overflow on the way; it is returned
-    as it was before. ``DomainError`` unless maximum > 0 (Pascanu, Mikolov and Bengio 2013).
+    as it was before (Pascanu, Mikolov and Bengio 2013). ``NonFinite``, ``DomainError``: maximum is > 0.
     """
     nodes, graph = _nodes(gradients, "gradients"), _is_graph(gradients)
-    maximum = _positive(_number(maximum, "maximum"), "maximum")
+    maximum = _number(maximum, "maximum")
+    _check_numbers(_ABOVE_0, maximum=maximum)
     norm = ad.norm(nodes)
     factor = ad.select(ad.less(maximum, norm), maximum / ad.maximum(norm, maximum), 1.0)
     results = _finish([*(g * factor for g in nodes), norm], graph)
@@ -296,15 +326,18 @@ def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
     """From `rate` at step 0 down half a cosine to `final` at `steps`, and `final` from there on.
 
     final + (rate - final) * (1 + cos(pi * min(step, steps) / steps)) / 2 (Loshchilov and Hutter 2017). A
-    number, or a node where `step` is one. ``DomainError`` unless steps > 0.
+    number, or a node where `step` is one. ``NonFinite``, ``DomainError``: step, rate and final are >= 0, steps > 0.
 
     >>> cosine(5, 1.0, 10)
     0.5
     """
     graph = _is_graph((step, rate, final))
-    at, rate = _node(_operand(step, "step")), _operand(rate, "rate")
+    step, rate = _operand(step, "step"), _operand(rate, "rate")
     steps, final = _number(steps, "steps"), _operand(final, "final")
-    done = ad.minimum(at, _positive(steps, "steps")) / steps
+    _check_numbers(_AT_LEAST_0, step=step, rate=rate)
+    _check_numbers(_ABOVE_0, steps=steps)
+    _check_numbers(_AT_LEAST_0, final=final)
+    done = ad.minimum(_node(step), steps) / steps
     node = final + (rate - final) * 0.5 * (1.0 + ad.cos(3.141592653589793 * done))
     return _finish([node], graph)[0]
 
@@ -312,10 +345,12 @@ def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
 def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
     """`rate` times min(1, (step + 1) / steps): a straight line up during the first `steps` steps.
 
-    `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``. ``DomainError`` unless
-    steps > 0.
+    `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``. ``NonFinite``,
+    ``DomainError``: step and rate are >= 0, steps > 0.
     """
     graph = _is_graph((step, rate))
-    at, rate = _node(_operand(step, "step")), _operand(rate, "rate")
-    node = ad.minimum((at + 1.0) / _positive(_number(steps, "steps"), "steps"), 1.0) * rate
+    step, rate, steps = _operand(step, "step"), _operand(rate, "rate"), _number(steps, "steps")
+    _check_numbers(_AT_LEAST_0, step=step, rate=rate)
+    _check_numbers(_ABOVE_0, steps=steps)
+    node = ad.minimum((_node(step) + 1.0) / steps, 1.0) * rate
     return _finish([node], graph)[0]

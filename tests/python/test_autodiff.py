@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import math
 import pickle
 import threading
 from collections.abc import Iterator
@@ -634,6 +635,54 @@ def test_optimisers_refuse_wrong_kinds_by_name(
         many = parameter in ("parameters", "gradients", "state")
         with pytest.raises(ValueError, match=f"{parameter} is closed"):
             function(**{**arguments, parameter: [closed] if many else closed})
+
+
+@pytest.mark.parametrize(
+    ("function", "parameter", "wrong", "requirement"),
+    [
+        (function, parameter, wrong, requirement)
+        for function, arguments in _OPTIMISERS
+        for parameter, requirement, outside in (
+            ("rate", ">= 0", [-1.0]),
+            ("momentum", ">= 0", [-0.5]),
+            ("weight_decay", ">= 0", [-0.5]),
+            ("beta1", ">= 0 and < 1", [1.0, 2.0, -1.0]),
+            ("beta2", ">= 0 and < 1", [1, 2.0, -1.0]),
+            ("epsilon", "> 0", [0.0, -1.0]),
+            ("maximum", "> 0", [0.0, -1]),
+            ("step", ">= 0", [-5]),
+            ("steps", "> 0", [0, -5]),
+            ("final", ">= 0", [-0.5]),
+        )
+        if parameter in arguments
+        for wrong in (*outside, math.nan, math.inf, -math.inf)
+    ],
+)
+def test_optimisers_refuse_numbers_by_name(
+    function: Any, parameter: str, wrong: float, requirement: str
+) -> None:
+    arguments = dict(_OPTIMISERS)[function]
+    for others in (arguments, _with_a_node(arguments)):
+        with pytest.raises((hmath.DomainError, hmath.NonFinite)) as caught:
+            function(**{**others, parameter: wrong})
+        error = caught.value.math_error
+        assert (error.operation, error.argument) == (f"optim.{function.__name__}", parameter)
+        assert error.requirement == (requirement if math.isfinite(wrong) else None)
+
+
+def _with_a_node(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The same, where the result is a graph."""
+    first = next(iter(arguments))
+    variable: Any = ad.variable("x") if first == "step" else [ad.variable("x", (2,))]
+    return {**arguments, first: variable}
+
+
+def test_momentum_needs_a_state() -> None:
+    for more in ({"momentum": 0.9}, {"momentum": ad.variable("momentum")}, {"nesterov": True}):
+        with pytest.raises(hmath.DomainError, match=f"optim.sgd: {next(iter(more))} .*; required a state"):
+            optim.sgd([_TENSOR], [_TENSOR], rate=0.1, **more)
+    [plain], state = optim.sgd([_TENSOR], [_TENSOR], rate=0.5, momentum=0.0)
+    assert plain.values == [0.5, 1.0] and state == ()
 
 
 def test_optimisers_take_nodes_wherever_numbers_may_stand() -> None:

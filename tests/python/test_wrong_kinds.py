@@ -167,7 +167,7 @@ def calls(wrappers: list[dict[str, Any]]) -> Iterator[tuple[str, Callable[..., A
             module = importlib.import_module(f"hmath.deeplearning_{wrapper['namespace']}")
             arguments = {p["name"]: OF_TYPE[p["type"]] for p in wrapper["parameters"]}
             yield f"{wrapper['namespace']}.{wrapper['python']}", getattr(module, wrapper["python"]), arguments
-    for module in (tensor, random, autodiff):
+    for module in (tensor, random, autodiff, optim):
         short = module.__name__.removeprefix("hmath.")
         for name in module.__all__:
             function = getattr(module, name)
