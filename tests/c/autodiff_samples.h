@@ -11,6 +11,7 @@
 #include "kernels/elementwise.h"
 #include "neural/graph/graph.h"
 #include "primitives/elementwise.h"
+#include "primitives/heads.h"
 #include "primitives/index.h"
 #include "primitives/join.h"
 #include "primitives/matmul.h"
@@ -100,6 +101,24 @@ static hm_node *build_power_slope(hm_graph *g, hm_node *const *x)
 }
 
 BUILD2(sqrt_slope)
+
+/* Two heads: x[0] side by side, x[1] as `beside` says, either turned. */
+static hm_node *build_heads(hm_graph *g, hm_node *const *x, bool turned, bool right_beside,
+                            bool beside)
+{
+    return hm_ad_head_product(g, 2, (hm_heads){x[0], true, turned},
+                              (hm_heads){x[1], right_beside, !turned}, beside);
+}
+
+static hm_node *build_heads_beside(hm_graph *g, hm_node *const *x)
+{
+    return build_heads(g, x, false, true, true);
+}
+
+static hm_node *build_heads_behind(hm_graph *g, hm_node *const *x)
+{
+    return build_heads(g, x, true, false, false);
+}
 
 static hm_node *build_broadcast(hm_graph *g, hm_node *const *x)
 {
@@ -801,6 +820,28 @@ static const sample samples[] = {
      NULL,
      false},
     {&hm_op_stack, "stack", build_stack, 2, {S0, S0}, -1, 1, true, 0, NULL, false},
+    {&hm_op_head_product,
+     "heads side by side",
+     build_heads_beside,
+     2,
+     {S2(3, 8), S2(5, 8)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_head_product,
+     "heads one behind the other",
+     build_heads_behind,
+     2,
+     {S2(3, 8), S3(2, 3, 5)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
     {&hm_op_matrix_product,
      "matmul",
      build_matmul,

@@ -14,6 +14,7 @@
 #include "neural/layers/check.h"
 #include "neural/layers/layers.h"
 #include "primitives/elementwise.h"
+#include "primitives/heads.h"
 #include "primitives/index.h"
 #include "primitives/matmul.h"
 #include "primitives/primitives.h"
@@ -238,6 +239,17 @@ static hm_node *join_heads(hm_graph *g, hm_node *x)
     return hm_ad_reshape(g, rows, &shape);
 }
 
+/* A single sequence: heads stay where they are, side by side. */
+static hm_node *attend_beside(hm_graph *g, int64_t heads, hm_node *query, hm_node *key,
+                              hm_node *value, const hm_bool_rows *mask)
+{
+    const double scale = 1.0 / sqrt((double)(extent_of(query, 1) / heads));
+    const hm_heads q = {query, true, false}, k = {key, true, true}, v = {value, true, false};
+    hm_node *products = hm_ad_head_product(g, heads, q, k, false);
+    const hm_heads weights = {weights_of(g, products, scale, mask), false, false};
+    return hm_ad_head_product(g, heads, weights, v, true);
+}
+
 hm_node *hm_ad_multihead_attention(hm_graph *g, int64_t heads, hm_node *query, hm_node *key,
                                    hm_node *value, const hm_bool_rows *mask)
 {
@@ -253,6 +265,8 @@ hm_node *hm_ad_multihead_attention(hm_graph *g, int64_t heads, hm_node *query, h
         return hm_graph_fail(g, st);
     if (query->rank == HM_MAX_RANK)
         return hm_graph_fail(g, hm_fail_shape(g->ctx, "query", "rank 7 or less", "rank 8"));
+    if (query->rank == 2)
+        return attend_beside(g, heads, query, key, value, mask);
     return join_heads(g, attend(g, split_heads(g, query, heads), split_heads(g, key, heads),
                                 split_heads(g, value, heads), mask));
 }
