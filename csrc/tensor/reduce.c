@@ -131,6 +131,20 @@ static const double *shifted_differences(const sum_job *j, int64_t first, int64_
     return room;
 }
 
+/* One block of elements where they stand. */
+static double block_sum(const hm_reduce_kernels *k, hm_row_sum of, const double *x, const double *y,
+                        int64_t n)
+{
+    switch (of) {
+    case HM_ROW_SUM: return k->sum(x, n);
+    case HM_ROW_ABSOLUTE: return k->absolute_sum(x, n);
+    case HM_ROW_SQUARES: return k->square_sum(x, n);
+    case HM_ROW_DOT: return k->dot(x, y, n);
+    case HM_ROW_DISTANCE: return k->distance(x, y, n);
+    }
+    return NAN;
+}
+
 static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out)
 {
     const sum_job *j = job;
@@ -143,13 +157,7 @@ static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out
     }
     const double *x = hm_read_block(&j->x, first, n, x_room);
     const double *y = j->y.first ? hm_read_block(&j->y, first, n, y_room) : NULL;
-    switch (j->of) {
-    case HM_ROW_SUM: out->of[0] = k->sum(x, n); break;
-    case HM_ROW_ABSOLUTE: out->of[0] = k->absolute_sum(x, n); break;
-    case HM_ROW_SQUARES: out->of[0] = k->square_sum(x, n); break;
-    case HM_ROW_DOT: out->of[0] = k->dot(x, y, n); break;
-    case HM_ROW_DISTANCE: out->of[0] = k->distance(x, y, n); break;
-    }
+    out->of[0] = block_sum(k, j->of, x, y, n);
 }
 
 static const hm_reduction sums = {sum_block, hm_join_sums};
@@ -229,6 +237,17 @@ static sum_job plain_sum_job(const hm_kernels *k, hm_row_sum of, const double *x
 hm_wide hm_sum_row(const hm_kernels *k, hm_row_sum of, const double *x, const double *y, int64_t n)
 {
     return sum_row(NULL, plain_sum_job(k, of, x, y), n);
+}
+
+double hm_sum_row_rounded(const hm_kernels *k, hm_row_sum of, const double *x, const double *y,
+                          int64_t n)
+{
+    if (n <= HM_BLOCK) {
+        const double plain = block_sum(k->reduce, of, x, y, n);
+        if (stands(of, plain))
+            return plain;
+    }
+    return hm_wide_round(hm_sum_row(k, of, x, y, n));
 }
 
 hm_wide hm_sum_row_threads(const hm_context *ctx, hm_row_sum of, const double *x, const double *y,

@@ -62,6 +62,9 @@ typedef enum hm_row_sum {
 } hm_row_sum;
 
 hm_wide hm_sum_row(const hm_kernels *k, hm_row_sum of, const double *x, const double *y, int64_t n);
+/* The same as a double, infinite where it is none: for short rows by the hundred. */
+double hm_sum_row_rounded(const hm_kernels *k, hm_row_sum of, const double *x, const double *y,
+                          int64_t n);
 hm_wide hm_sum_row_threads(const hm_context *ctx, hm_row_sum of, const double *x, const double *y,
                            int64_t n);
 

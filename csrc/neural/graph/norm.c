@@ -97,8 +97,8 @@ static bool reverse_row(const reverse_task *t, int64_t row)
     double *out = t->out + row * n;
     const double by = inverse_deviation(t, t->x + row * n);
     const double mean =
-        t->centred ? hm_wide_round(hm_sum_row(t->kernels, HM_ROW_SUM, u, NULL, n)) / count : 0.0;
-    const double along = -hm_wide_round(hm_sum_row(t->kernels, HM_ROW_DOT, u, y, n)) / count;
+        t->centred ? hm_sum_row_rounded(t->kernels, HM_ROW_SUM, u, NULL, n) / count : 0.0;
+    const double along = -hm_sum_row_rounded(t->kernels, HM_ROW_DOT, u, y, n) / count;
     const hm_chain_step steps[] = {
         {HM_CHAIN_LOAD, {u}, NULL},        {HM_CHAIN_SUBTRACT_NUMBER, {&mean}, NULL},
         {HM_CHAIN_ADD_FUSED, {y}, &along}, {HM_CHAIN_MULTIPLY_NUMBER, {&by}, NULL},

@@ -138,7 +138,7 @@ static hm_status run_rows(const hm_run *run, reverse_row *row)
 
 static bool softmax_row(const rows_task *t, const double *p, const double *u, double *out)
 {
-    const double along = hm_wide_round(hm_sum_row(t->kernels, HM_ROW_DOT, p, u, t->n));
+    const double along = hm_sum_row_rounded(t->kernels, HM_ROW_DOT, p, u, t->n);
     const hm_chain_step steps[] = {
         {HM_CHAIN_LOAD, {u}, NULL},     {HM_CHAIN_SUBTRACT_NUMBER, {&along}, NULL},
         {HM_CHAIN_MULTIPLY, {p}, NULL}, {HM_CHAIN_MULTIPLY_NUMBER, {&t->scale}, NULL},
@@ -149,7 +149,7 @@ static bool softmax_row(const rows_task *t, const double *p, const double *u, do
 static bool log_softmax_row(const rows_task *t, const double *y, const double *u, double *out)
 {
     const hm_elementwise_kernels *k = t->kernels->elementwise;
-    const double total = -hm_wide_round(hm_sum_row(t->kernels, HM_ROW_SUM, u, NULL, t->n));
+    const double total = -hm_sum_row_rounded(t->kernels, HM_ROW_SUM, u, NULL, t->n);
     k->unary[HM_UNARY_exp]((size_t)t->n, y, out);
     return k->multiply_add((size_t)t->n, out, 1, &total, 0, u, 1, out);
 }
@@ -161,8 +161,7 @@ static bool sparsemax_row(const rows_task *t, const double *p, const double *u, 
         out[i] = p[i] > 0 ? u[i] : 0.0;
         support += p[i] > 0;
     }
-    const double mean =
-        hm_wide_round(hm_sum_row(t->kernels, HM_ROW_SUM, out, NULL, t->n)) / support;
+    const double mean = hm_sum_row_rounded(t->kernels, HM_ROW_SUM, out, NULL, t->n) / support;
     for (int64_t i = 0; i < t->n; i++)
         out[i] = p[i] > 0 ? out[i] - mean : 0.0;
     return t->kernels->elementwise->all_finite((size_t)t->n, out);
