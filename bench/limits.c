@@ -120,8 +120,7 @@ static void measure(const char *name, loop *body, size_t n, double doubles, cons
         const double took = seconds() - start;
         best = took < best ? took : best;
     }
-    printf("%-44s %8.1f us %7.1f GB/s\n", name, 1e6 * best,
-           8e-9 * doubles * (double)n / best);
+    printf("%-44s %8.1f us %7.1f GB/s\n", name, 1e6 * best, 8e-9 * doubles * (double)n / best);
 }
 
 /* The arithmetic of GELU on 16 elements: 86 fused multiply-adds and 4 divisions, none waiting for another. */
@@ -137,14 +136,15 @@ static void arithmetic(void)
     for (int round = 0; round < ROUNDS; round++) {
         const double start = seconds();
         for (int i = 0; i < TIMES; i++)
-            __asm__ volatile("vbroadcastsd %0, %%zmm30\nvbroadcastsd %0, %%zmm31\n" FMAS FMAS
-                             DIVISION(20) FMAS FMAS DIVISION(21) FMAS FMAS DIVISION(22) FMAS FMAS
-                             DIVISION(23) FMA(10) FMA(11) FMA(12) FMA(13) FMA(14) FMA(15)
-                             :
-                             : "m"(one)
-                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-                               "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
-                               "xmm15", "xmm20", "xmm21", "xmm22", "xmm23", "xmm30", "xmm31");
+            __asm__ volatile(
+                "vbroadcastsd %0, %%zmm30\nvbroadcastsd %0, %%zmm31\n" FMAS FMAS DIVISION(20)
+                    FMAS FMAS DIVISION(21) FMAS FMAS DIVISION(22) FMAS FMAS DIVISION(23) FMA(10)
+                        FMA(11) FMA(12) FMA(13) FMA(14) FMA(15)
+                :
+                : "m"(one)
+                : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                  "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "xmm20", "xmm21", "xmm22",
+                  "xmm23", "xmm30", "xmm31");
         const double took = (seconds() - start) / TIMES;
         best = took < best ? took : best;
     }
@@ -154,7 +154,8 @@ static void arithmetic(void)
 
 int main(void)
 {
-    double *x = buffer(0), *y = buffer(0), *askew = buffer(16), *out = buffer(0), *other = buffer(0);
+    double *x = buffer(0), *y = buffer(0), *askew = buffer(16), *out = buffer(0),
+           *other = buffer(0);
     measure("read, 1M", read_one, 1 << 20, 1, x, y, out, other);
     measure("read two, 1M", read_two, 1 << 20, 2, x, y, out, other);
     measure("pass, 1M", pass, 1 << 20, 2, x, y, out, other);

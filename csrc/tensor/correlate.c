@@ -1,7 +1,8 @@
 /*
  * Work is cut into (unit, grid, band of pixels, panel of weights). With many units a thread takes
- * whole ones, each into a copy of its own; with few, all threads work on one. Chains are never cut,
- * so that the cut is free to follow the machine.
+ * whole ones, each into a copy of its own; with few, some bands of one, and copies what these read;
+ * with few and small ones, all threads work on one. Chains are never cut, so that the cut is free to
+ * follow the machine.
  */
 #include "tensor/correlate.h"
 
@@ -236,32 +237,74 @@ static void multiply_plane(hm_correlation *job, const double *copy, int64_t unit
     }
 }
 
-/* ---- many units: a lane takes them one by one, each with a copy of its own ---- */
+/* ---- what a lane does by itself: units one by one, or cuts of them, each into its own copy ---- */
+
+/* Pixels of the padded source that the bands of a cut read. */
+static void cut_window(const hm_correlation *job, int64_t cut, int64_t *begin, int64_t *end)
+{
+    const int64_t inner = job->bands / job->cuts;
+    *begin = job->padded.plane;
+    *end = 0;
+    for (int64_t i = 0; i < job->grid_count; i++) {
+        const hm_grid *g = &job->grids[i];
+        const int64_t first = band_begin(job, g, cut * inner);
+        const int64_t last = band_begin(job, g, (cut + 1) * inner);
+        if (first == last || g->depth == 0)
+            continue;
+        hm_conv_run run[2];
+        make_runs(job, g, first, first + 1, &run[0]);
+        make_runs(job, g, last - 1, last, &run[1]);
+        for (int64_t k = 0; k < g->depth / job->channels; k++) { /* the first channel's links */
+            const int64_t pixel =
+                g->offset[k] < 0 ? g->offset[k] : g->offset[k] % job->padded.plane;
+            *begin = hm_least(*begin, run[0].source + pixel);
+            *end = hm_most(*end, run[1].source + job->kernels->conv->lanes + pixel);
+        }
+    }
+    *end = hm_least(*end, job->padded.plane); /* idle lanes may look at what lies behind */
+    *begin = hm_least(*begin, *end);
+}
+
+static void copy_unit(const hm_correlation *job, workplace *lane, int64_t unit, int64_t cut)
+{
+    if (job->padded.in_place)
+        return;
+    int64_t begin = 0, end = 0;
+    if (job->cuts > 1)
+        cut_window(job, cut, &begin, &end);
+    for (int64_t c = 0; c < job->channels; c++)
+        if (job->cuts == 1)
+            copy_channel(job, unit, c, !lane->filled, lane->copy);
+        else
+            hm_padded_copy_window(&job->padded, job->kernels->arrange, begin, end,
+                                  job->source + (unit * job->channels + c) * job->source_plane,
+                                  lane->copy + c * job->padded.channel);
+    lane->filled = true;
+}
 
 static void private_lane(void *task, int64_t index)
 {
     hm_correlation *job = task;
     workplace lane = workplace_of(job, index);
-    const int64_t grain = hm_most(1, job->units / (16 * job->lanes));
-    int64_t unit;
-    while ((unit = grain * atomic_fetch_add(&job->next, 1)) < job->units)
-        for (const int64_t end = hm_least(unit + grain, job->units); unit < end; unit++) {
-            if (!job->padded.in_place)
-                for (int64_t c = 0; c < job->channels; c++)
-                    copy_channel(job, unit, c, !lane.filled, lane.copy);
-            lane.filled = true;
-            if (job->plane_direction) {
+    const int64_t items = job->units * job->cuts, inner = job->bands / job->cuts;
+    const int64_t grain = hm_most(1, items / (16 * job->lanes));
+    int64_t item;
+    while ((item = grain * atomic_fetch_add(&job->next, 1)) < items)
+        for (const int64_t end = hm_least(item + grain, items); item < end; item++) {
+            const int64_t unit = item / job->cuts, cut = item % job->cuts;
+            copy_unit(job, &lane, unit, cut);
+            if (job->plane_direction && job->cuts == 1) {
                 multiply_plane(job, lane.copy, unit);
                 continue;
             }
-            for (int64_t band = 0; band < job->bands; band++)
+            for (int64_t band = cut * inner; band < (cut + 1) * inner; band++)
                 for (int64_t g = 0; g < job->grid_count; g++)
                     for (int64_t panel = 0; panel < job->panels; panel++)
                         multiply(job, &lane, unit, &job->grids[g], band, panel);
         }
 }
 
-/* ---- few units: all lanes work on one, over bands of pixels and panels of weights ---- */
+/* ---- few small units: all lanes work on one, over bands of pixels and panels of weights ---- */
 
 static void copy_chunk(void *task, int64_t channel)
 {
@@ -292,6 +335,21 @@ static void run_shared(hm_context *ctx, hm_correlation *job)
 
 /* ---- memory, and who does what ---- */
 
+/*
+ * Into how many cuts each of few units goes, if there are pixels enough: every cut packs all weights
+ * again, which takes as long as multiplying with some 30 pixels.
+ */
+static int64_t cuts_of(const hm_correlation *job, int64_t threads, int64_t runs)
+{
+    enum { RUNS = 60, MANY_RUNS = 192 }; /* of a cut; of one of twice as many cuts */
+    if (threads == 1 || job->units >= 2 * threads || job->padded.in_place)
+        return 1;
+    const int64_t wanted = hm_ceiling(threads, job->units);
+    if (runs >= 2 * wanted * MANY_RUNS)
+        return 2 * wanted;
+    return runs >= wanted * RUNS ? wanted : 1;
+}
+
 static void cut(hm_correlation *job, int64_t threads)
 {
     const int64_t height = job->kernels->contract->tile_rows,
@@ -309,7 +367,8 @@ static void cut(hm_correlation *job, int64_t threads)
     job->lanes = threads;
     job->bands = 1;
     job->slivers_a_panel = hm_most(1, PANEL / (depth * height));
-    job->shared = threads > 1 && job->units < 2 * threads;
+    job->cuts = cuts_of(job, threads, runs);
+    job->shared = threads > 1 && job->units < 2 * threads && job->cuts == 1;
     if (job->shared) {
         /* Panels first: they share the window of the source. Then bands, for chunks enough. */
         const int64_t wanted = 2 * threads;
@@ -318,7 +377,7 @@ static void cut(hm_correlation *job, int64_t threads)
         if (items < wanted)
             job->bands = hm_most(1, hm_least(hm_ceiling(wanted, items), runs / 6));
     } else {
-        job->lanes = hm_least(threads, job->units);
+        job->lanes = hm_least(threads, job->units * job->cuts);
     }
     job->panels = hm_ceiling(slivers, job->slivers_a_panel);
     job->slivers_a_panel = hm_ceiling(slivers, job->panels);
@@ -327,6 +386,7 @@ static void cut(hm_correlation *job, int64_t threads)
     const int64_t source = job->channels * job->padded.channel;
     if (!job->shared && job->panels * job->grid_count > 1)
         job->bands = hm_most(1, hm_least(source / WINDOW, runs / FEW_RUNS));
+    job->bands = hm_round_up(job->bands, job->cuts);
     job->panel_doubles = job->slivers_a_panel * height * depth;
     job->shared_copy = 0;
     job->scratch_lane =

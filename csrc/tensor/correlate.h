@@ -47,6 +47,7 @@ typedef struct hm_correlation {
     /* how hm_correlate shares it out */
     int64_t lanes; /* threads, at most */
     bool shared;   /* all lanes work on one unit; else each on its own */
+    int64_t cuts;  /* of a unit's bands, for lanes of their own */
     int64_t unit;  /* the one */
     int64_t bands; /* of the runs of a grid */
     int64_t slivers_a_panel, panels, panel_doubles; /* of the weights */

@@ -337,6 +337,31 @@ static void test_conv__larger(void)
     check_conv(c);
 }
 
+/* Few images with pixels enough that each thread copies what its own bands read. */
+static void test_conv__cuts(void)
+{
+    hm_conv c = plain(1, 1, 5, 9);
+    set_axis(&c, 2, 4100, 3, 1, 1, 1);
+    check_conv(c);
+    set_axis(&c, 2, 4100, 4, 2, 1, 3);
+    check_conv(c);
+    c = plain(2, 1, 3, 10);
+    set_axis(&c, 1, 61, 3, 1, 2, 2);
+    set_axis(&c, 2, 37, 3, 1, 1, 1);
+    check_conv(c);
+    set_axis(&c, 1, 90, 4, 2, 1, 1);
+    set_axis(&c, 2, 91, 3, 2, 1, 1);
+    check_conv(c);
+    c = plain(1, 1, 4, 5);
+    set_axis(&c, 0, 13, 3, 1, 1, 1);
+    set_axis(&c, 1, 12, 3, 1, 2, 2);
+    set_axis(&c, 2, 17, 3, 1, 1, 1);
+    check_conv(c);
+    set_axis(&c, 0, 17, 2, 3, 1, 1);
+    set_axis(&c, 1, 30, 3, 2, 1, 1);
+    check_conv(c);
+}
+
 /* A stride that no loop may run over; rows of the result that no tap reaches. */
 static void test_conv__huge_stride(void)
 {
@@ -425,6 +450,7 @@ int main(void)
     RUN(test_conv__depthwise);
     RUN(test_conv__planes);
     RUN(test_conv__larger);
+    RUN(test_conv__cuts);
     RUN(test_conv__huge_stride);
     RUN(test_conv__nothing);
     RUN(test_conv__zeros);
