@@ -11,6 +11,10 @@ _OPTIONS: dict[str, tuple[Callable[[], str], str]] = {
     "--version": (_build.version, "version of the library"),
     "--cflags": (_build.cflags, "flags to compile with"),
     "--libs": (_build.libs, "flags to link with"),
+    "--static": (
+        _build.static_libs,
+        "flags to link with the static library: instead of --libs, behind the sources",
+    ),
     "--includedir": (_build.get_include, "directory of the headers"),
     "--libdir": (_build.library_directory, "directory of the shared and the static library"),
     "--pkgconfigdir": (_build.pkgconfig_directory, "directory of hmath.pc"),
@@ -33,7 +37,8 @@ def main(arguments: list[str] | None = None) -> None:
         parser.add_argument(option, action=_Print, nargs=0, help=text)
     asked = parser.parse_args(arguments, argparse.Namespace(asked=[])).asked
     if not asked:
-        parser.error("nothing asked for; --help lists the options")
+        parser.print_help()
+        return
     # Flags asked for together come on one line, ready for a compiler's command line.
     try:
         print(" ".join(_OPTIONS[option][0]() for option in asked))

@@ -50,13 +50,13 @@ def cmake_directory() -> str:
 
 
 def _beside_library(*parts: str) -> str:
-    directory = os.path.join(library_directory(), *parts)
-    if not os.path.isdir(directory):
+    path = os.path.join(library_directory(), *parts)
+    if not os.path.exists(path):
         raise FileNotFoundError(
-            f"{directory} does not exist: an editable install has no such files; "
+            f"{path} does not exist: an editable install has no such files; "
             "use --cflags and --libs, or install the package"
         )
-    return directory
+    return path
 
 
 def cflags() -> str:
@@ -67,3 +67,8 @@ def cflags() -> str:
 def libs() -> str:
     """Flags to link a C program with; it finds the library without further settings."""
     return f"{get_library()} -Wl,-rpath,{library_directory()}"
+
+
+def static_libs() -> str:
+    """Flags to link a C program with that takes the library into itself."""
+    return f"{_beside_library('libhmath.a')} -lm -pthread"

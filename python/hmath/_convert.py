@@ -226,7 +226,7 @@ def booleans(x: Any, argument: str) -> Argument:
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
         if numpy_array.dtype.char != "?" or numpy_array.ndim != 1:
-            raise type_mismatch(argument, "List of Bool", x)
+            raise type_mismatch(argument, "List of Bool", x, ranked=numpy_array.dtype.char == "?")
         data = _contiguous(numpy_array)
         return (_BOOLS, 0.0, _from_buffer(_BOOL_ARRAY, data), len(data))
     x = sequence(x, argument, "List of Bool")
@@ -265,7 +265,8 @@ def boolean_rows(x: Any, argument: str) -> Argument:
     numpy_array = _numpy_array(x)
     if numpy_array is not None:
         if numpy_array.dtype.char != "?" or numpy_array.ndim != 2:
-            raise type_mismatch(argument, "List of lists of Bool", x)
+            ranked = numpy_array.dtype.char == "?"
+            raise type_mismatch(argument, "List of lists of Bool", x, ranked=ranked)
         data = _contiguous(numpy_array)
         return (_BOOL_ROWS, 0.0, _from_buffer(_BOOL_ARRAY, data), *data.shape)
     if isinstance(x, Handle):
@@ -276,10 +277,11 @@ def boolean_rows(x: Any, argument: str) -> Argument:
 def integer_rows(x: Any, argument: str) -> Argument:
     """An [[Int]]: a sequence of sequences of integers, or a NumPy array of integers of rank 2."""
     numpy_array = _numpy_array(x)
-    if numpy_array is not None and numpy_array.dtype.kind in "iu" and numpy_array.ndim == 2:
+    whole = numpy_array is not None and numpy_array.dtype.kind in "iu"
+    if whole and numpy_array.ndim == 2:
         x = numpy_array.tolist()
     elif numpy_array is not None or isinstance(x, Handle):
-        raise type_mismatch(argument, "List of lists of Int", x)
+        raise type_mismatch(argument, "List of lists of Int", x, ranked=whole)
     return _rows(x, argument, "List of lists of Int", integers, _int_array, _INT_ROWS)
 
 
@@ -362,7 +364,8 @@ def int_list(x: Any, argument: str) -> list[int]:
     if type(x) is not list and type(x) is not tuple:
         numpy_array = _numpy_array(x)
         if isinstance(x, Handle) or (numpy_array is not None and numpy_array.ndim != 1):
-            raise type_mismatch(argument, "List of Int", x)
+            whole = numpy_array is not None and numpy_array.dtype.kind in "iu"
+            raise type_mismatch(argument, "List of Int", x, ranked=whole)
         x = numpy_array.tolist() if numpy_array is not None else sequence(x, argument, "List of Int")
     return [
         item if type(item) is int and _fits(item) else _int(item, argument, i) for i, item in enumerate(x)
@@ -474,7 +477,7 @@ def _contiguous(x: Any) -> Any:
 
 def _numpy_integers(x: Any, argument: str) -> Argument:
     if x.dtype.kind not in "iu" or x.ndim != 1:
-        raise type_mismatch(argument, "List of Int", x)
+        raise type_mismatch(argument, "List of Int", x, ranked=x.dtype.kind in "iu")
     if x.dtype.char == "Q" or (x.dtype.kind == "u" and x.dtype.itemsize == 8):
         return integers(x.tolist(), argument)  # may hold what 64 signed bits cannot
     data = _contiguous(x if x.dtype.itemsize == 8 else x.astype("int64"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FunctionType
 from typing import Any
 
 from . import errors
@@ -125,11 +126,16 @@ def _name(function: str) -> str:
 
 
 def type_mismatch(
-    argument: str, expected: str, actual: object, index: int | None = None
+    argument: str, expected: str, actual: object, index: int | None = None, ranked: bool = False
 ) -> errors.TypeMismatch:
-    """`actual` is not of the kind that `argument` (or its element) needs."""
+    """`actual` is not of the kind that `argument` (or its element) needs.
+
+    `ranked`: it is an array whose elements would do, so that its rank is to be told.
+    """
     name, found = operation(), kind_of(actual)
-    message = f"{name}: {_place(argument, index)} is {with_article(found)}; required {expected}"
+    if ranked:
+        found = f"{found} of rank {getattr(actual, 'ndim', 0)}"
+    message = f"{name}: {_place(argument, index)} is {with_article(found)}; required {expected}{_hint(actual, expected)}"
     return errors.TypeMismatch(
         errors.MathError(
             "TypeMismatch",
@@ -141,6 +147,14 @@ def type_mismatch(
             actual=found,
         )
     )
+
+
+def _hint(actual: object, expected: str) -> str:
+    """A function that makes what is required was perhaps not called."""
+    if not isinstance(actual, FunctionType) or actual.__annotations__.get("return") != expected:
+        return ""
+    parameters = actual.__code__.co_varnames[: actual.__code__.co_argcount]
+    return f", which {actual.__name__}({', '.join(parameters)}) makes"
 
 
 def domain_error(argument: str, found: float | str, requirement: str) -> errors.DomainError:
@@ -218,8 +232,8 @@ _VOWELS = (*"AEIOaeio", "RNG", "ndarray")
 
 
 def with_article(kind: str) -> str:
-    """``"an Int"``, ``"a Double"``; of a class there is one."""
-    if kind.startswith("class "):
+    """``"an Int"``, ``"a Double"``; of a class or function there is one."""
+    if kind.startswith(("class ", "function ")):
         return f"the {kind}"
     return f"{'an' if kind.startswith(_VOWELS) else 'a'} {kind}"
 
@@ -232,6 +246,8 @@ def kind_of(x: object) -> str:
     """The kind of a Python object, as messages name it."""
     if isinstance(x, type):
         return f"class {x.__name__}"
+    if isinstance(x, FunctionType):
+        return f"function {x.__name__}"
     handle = x._handle if isinstance(x, Handle) else None
     if handle is not None:
         name: str = ffi.string(lib.hmath_kind_name(lib.hmath_kind(handle))).decode()

@@ -1084,6 +1084,8 @@ def _bound(x: Any, argument: str) -> CData:
         return x._open(argument)
     if _convert.has_axes(x):
         return make(_convert.tensor(x, argument))
+    if not _is_number(x):
+        raise type_mismatch(argument, "Double or Tensor Double", x)
     return make(_convert.double(x, argument))
 
 
@@ -1122,10 +1124,11 @@ class Program(Owner):
         nodes, steps, groups, workspace = self._numbers()
         handle = self._open()
         inputs, outputs = lib.hmath_program_inputs(handle), lib.hmath_program_outputs(handle)
-        return (
-            f"<Program of {nodes} nodes: {inputs} inputs, {outputs} outputs, {steps} steps "
-            f"({groups} of them groups), {workspace} bytes of workspace>"
+        numbers = ", ".join(
+            f"{n} {noun if n == 1 else noun + 's'}"
+            for n, noun in ((inputs, "input"), (outputs, "output"), (steps, "step"))
         )
+        return f"<Program of {nodes} nodes: {numbers} (groups: {groups}), {workspace} bytes of workspace>"
 
     def __copy__(self) -> Program:
         copy = super().__copy__()
@@ -1300,7 +1303,8 @@ def jvp(output: Any, bindings: Bindings, tangents: Bindings) -> tuple[Value, Val
 
 # ---------------------------------------------------------------- custom nodes
 
-_customs: dict[int, tuple[Callable[..., Any], Callable[..., Any] | None]] = {}
+# The functions of custom nodes and the shapes of their values.
+_customs: dict[int, tuple[Callable[..., Any], Callable[..., Any] | None, tuple[int, ...]]] = {}
 _custom_numbers = itertools.count(1)
 
 
@@ -1335,7 +1339,7 @@ def custom(
         raise type_mismatch("reverse", "callable", reverse)
     handles, extents = _operands(inputs, "inputs"), _convert.int_list(shape, "shape")
     number = next(_custom_numbers)
-    _customs[number] = forward, reverse
+    _customs[number] = forward, reverse, tuple(extents)
     try:
         return _node(
             invoke(
@@ -1360,16 +1364,26 @@ def _lent(value: CData) -> Value:
     return _value(lib.hmath_retain(value))
 
 
-def _given(x: Any, argument: str) -> CData:
-    """What a callback gives back, as a reference to hand over."""
-    return lib.hmath_retain(_bound(x, argument))
+def _given(x: Any, argument: str, shape: tuple[int, ...], index: int | None = None) -> CData:
+    """The handle of what a callback gives back."""
+    fits = isinstance(x, Owner) or _convert.has_axes(x) or (not shape and _is_number(x))
+    if not fits:
+        expected = f"Tensor Double of shape {shape}" if shape else "Double"
+        raise type_mismatch(argument, expected, x, index)
+    return _bound(x, argument)
+
+
+def _shape_of_value(value: CData) -> tuple[int, ...]:
+    rank = lib.hmath_tensor_rank(value)
+    return tuple(ffi.unpack(lib.hmath_tensor_shape(value), rank)) if rank > 0 else ()
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def hmath_python_forward(ctx: CData, user: CData, inputs: CData, n: int, out: CData) -> int:
     try:
-        forward, _ = _customs[int(ffi.cast("intptr_t", user))]
-        out[0] = _given(forward([_lent(inputs[i]) for i in range(n)]), "forward")
+        forward, _, shape = _customs[int(ffi.cast("intptr_t", user))]
+        given = forward([_lent(inputs[i]) for i in range(n)])
+        out[0] = lib.hmath_retain(_given(given, "forward", shape))
     except BaseException as error:
         return callback_failed(error)
     return 0
@@ -1378,12 +1392,14 @@ def hmath_python_forward(ctx: CData, user: CData, inputs: CData, n: int, out: CD
 @ffi.def_extern()  # type: ignore[untyped-decorator, unused-ignore]
 def hmath_python_reverse(ctx: CData, user: CData, inputs: CData, n: int, adjoint: CData, out: CData) -> int:
     try:
-        _, reverse = _customs[int(ffi.cast("intptr_t", user))]
+        _, reverse, _ = _customs[int(ffi.cast("intptr_t", user))]
         assert reverse is not None
         given = reverse([_lent(inputs[i]) for i in range(n)], _lent(adjoint))
         if not hasattr(type(given), "__iter__"):
             raise type_mismatch("reverse", "one cotangent per input", given)
-        cotangents = [_bound(x, "reverse") for x in given]
+        shapes = [_shape_of_value(inputs[i]) for i in range(n)]
+        # One too many, or too few, is for the library to say.
+        cotangents = [_given(x, "reverse", shapes[i] if i < n else (), i) for i, x in enumerate(given)]
         check(lib.hmath_tuple_create(context(), _array(cotangents), len(cotangents), out))
     except BaseException as error:
         return callback_failed(error)

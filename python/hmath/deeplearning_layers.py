@@ -927,7 +927,7 @@ class KVCache(Owner):
 
     def _describe(self) -> str:
         capacity, length, key_width, value_width = self._parts()
-        return f"<KVCache of {length} rows of {capacity}, widths {key_width} and {value_width}>"
+        return f"<KVCache with {length} of {capacity} rows, widths {key_width} and {value_width}>"
 
 
 def _restore(

@@ -416,7 +416,7 @@ def test_owners() -> None:
         ad.evaluate(y, {x: 1.0})
     assert copy.copy(x) == x and hash(copy.copy(x)) == hash(x)
     program = ad.compile(x * 3.0, [x])
-    assert "1 inputs" in repr(program) and program(2.0) == 6.0
+    assert "1 input, 1 output, 1 step (" in repr(program) and program(2.0) == 6.0
 
 
 def test_whole_training_step_compiles() -> None:

@@ -317,7 +317,7 @@ def test_versions_keep_what_they_show(steps: list[tuple[int, int]]) -> None:
 def test_cache_as_an_owner(no_leak: None) -> None:
     with layers.empty_cache(3, 2, 1) as cache:
         longer = layers.append_cache(cache, np.ones((1, 2)), np.ones((1, 1)))
-        assert repr(longer) == "<KVCache of 1 rows of 3, widths 2 and 1>"
+        assert repr(longer) == "<KVCache with 1 of 3 rows, widths 2 and 1>"
         assert (longer.capacity, len(longer), longer.key_dimensions, longer.value_dimensions) == (3, 1, 2, 1)
         assert len(cache) == 0 and cache
         twin = copy.copy(longer)

@@ -65,9 +65,10 @@ def test_flags_that_need_an_installed_package() -> None:
     assert (Path(cmakedir) / "hmath-config.cmake").exists()
 
 
-def test_nothing_asked_for_is_an_error() -> None:
-    done = subprocess.run([sys.executable, "-m", "hmath"], capture_output=True, text=True)
-    assert done.returncode == 2 and "--cflags" in done.stderr
+def test_without_options_the_help_is_printed() -> None:
+    printed = run(sys.executable, "-m", "hmath")
+    assert printed == run(sys.executable, "-m", "hmath", "--help")
+    assert "--cflags" in printed and "--static" in printed
 
 
 PROGRAM = """
@@ -100,6 +101,16 @@ def test_a_c_program_builds_with_the_printed_flags(program: Path) -> None:
     built = program.with_suffix("")
     run(COMPILER, program, "-o", built, *module("--cflags", "--libs"))
     assert run(built) == f"0.5 {hmath.__version__}\n"
+
+
+def test_a_c_program_takes_the_library_into_itself(program: Path) -> None:
+    if not (Path(hmath.get_library()).parent / "libhmath.a").exists():
+        pytest.skip("an editable install")
+    assert COMPILER is not None
+    built = program.with_suffix("")
+    run(COMPILER, program, "-o", built, *module("--cflags", "--static"))
+    assert run(built) == f"0.5 {hmath.__version__}\n"
+    assert b"libhmath.so" not in built.read_bytes()
 
 
 def test_a_c_program_builds_with_pkg_config(program: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hmath import TypeMismatch, autodiff, optim, random, tensor
+from hmath import DimensionMismatch, TypeMismatch, autodiff, optim, random, tensor
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
 from hmath import deeplearning_metrics as metrics
@@ -256,3 +256,90 @@ def integer_argument() -> tuple[Any, ...]:
     from hmath._convert import integer
 
     return integer(1, "values")
+
+
+_KEY = np.ones((1, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: core.activation(core.LeakyReLU, 1.0),
+            "core.activation: method is the function LeakyReLU; required Activation, which "
+            "LeakyReLU(parameter) makes",
+        ),
+        (
+            lambda: core.loss(core.Huber, core.Mean, [1.0], [1.0]),
+            "core.loss: method is the function Huber; required Loss, which Huber(parameter) makes",
+        ),
+        (
+            lambda: layers.initialize_weights(layers.TruncatedNormal, 1, 1, [1], OF_TYPE["RNG"]),
+            "method is the function TruncatedNormal; required Initializer, which "
+            "TruncatedNormal(mean, standard_deviation, bound) makes",
+        ),
+        (
+            lambda: random.seed_rng(random.pcg32, 1),
+            "random.seed_rng: generator is the function pcg32; required Generator, which pcg32(stream) makes",
+        ),
+        (lambda: random.uniform(len), "rng is a builtin_function_or_method; required RNG"),
+        (
+            lambda: metrics.roc_auc(np.array([[0, 1]]), [0.25, 0.75]),
+            "metrics.roc_auc: truth is an ndarray of int64 of rank 2; required List of Int",
+        ),
+        (
+            lambda: metrics.pr_auc(np.array([[False, True]]), [0.25, 0.75]),
+            "metrics.pr_auc: truth is an ndarray of bool of rank 2; required List of Bool",
+        ),
+        (
+            lambda: core.ctc_loss(0, np.ones((1, 2), np.int32), [[-1.0]]),
+            "core.ctc_loss: labels is an ndarray of int32 of rank 2; required List of Int",
+        ),
+        (
+            lambda: tensor.zeros(np.ones((1, 2), int)),
+            "tensor.zeros: shape is an ndarray of int64 of rank 2; required List of Int",
+        ),
+        (
+            lambda: layers.multihead_attention(1, _KEY, _KEY, _KEY, np.ones(1, bool)),
+            "mask is an ndarray of bool of rank 1; required List of lists of Bool",
+        ),
+        (
+            lambda: layers.multihead_attention(1, _KEY, _KEY, _KEY, np.ones((1, 1), int)),
+            "mask is an ndarray of int64; required List of lists of Bool",
+        ),
+        (
+            lambda: autodiff.evaluate(NODE, {NODE: [1.0, 2.0]}),
+            "bindings is a list; required Double or Tensor Double",
+        ),
+    ],
+)
+def test_the_way_out_is_named(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeMismatch) as caught:
+        call()
+    assert str(caught.value).endswith(message)
+
+
+@pytest.mark.parametrize("given", [[1.0, 2.0, 3.0], None, "text", 1.0, autodiff.ADTensor])
+def test_what_a_custom_node_has_to_give_is_named(given: Any) -> None:
+    forward = autodiff.custom([SCALAR], lambda values: given, shape=(3,))
+    with pytest.raises(TypeMismatch, match=r"forward is .*; required Tensor Double of shape \(3,\)$"):
+        autodiff.evaluate(forward, {SCALAR: 1.0})
+    reverse = autodiff.custom([SCALAR, NODE], lambda values: 1.0, lambda values, adjoint: [1.0, given])
+    with pytest.raises(TypeMismatch, match=r"reverse\[1\] is .*; required Tensor Double of shape \(1, 2\)$"):
+        autodiff.value_and_gradient(reverse, {SCALAR: 1.0, NODE: TENSOR})
+
+
+@pytest.mark.parametrize("given", [[1.0], None, "text"])
+def test_a_custom_number_has_to_be_one(given: Any) -> None:
+    with pytest.raises(TypeMismatch, match=r"custom: forward is .*; required Double$"):
+        autodiff.evaluate(autodiff.custom([SCALAR], lambda values: given), {SCALAR: 1.0})
+    node = autodiff.custom([SCALAR], lambda values: 1.0, lambda values, adjoint: (x for x in [given]))
+    with pytest.raises(TypeMismatch, match=r"custom: reverse\[0\] is .*; required Double$"):
+        autodiff.value_and_gradient(node, {SCALAR: 1.0})
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_cotangents_are_counted(count: int) -> None:
+    node = autodiff.custom([SCALAR], lambda values: 1.0, lambda values, adjoint: [1.0] * count)
+    with pytest.raises(DimensionMismatch, match=rf"reverse has dimension {count}; required 1"):
+        autodiff.value_and_gradient(node, {SCALAR: 1.0})
