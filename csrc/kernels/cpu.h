@@ -7,6 +7,7 @@
 bool hm_cpu_has_avx2(void);        /* AVX2 and FMA, with the system saving the registers */
 bool hm_cpu_has_avx512(void);      /* AVX-512 F, DQ, BW, VL */
 bool hm_cpu_has_avx512_vnni(void); /* the above and VNNI */
+bool hm_cpu_has_avx512_bf16(void); /* the above and BF16 */
 bool hm_cpu_has_avx_vnni(void);    /* AVX2 with the VEX form of VNNI */
 
 #endif

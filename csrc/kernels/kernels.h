@@ -47,6 +47,7 @@ typedef struct hm_kernels {
     const hm_random_kernels *random;
     const hm_reduce_kernels *reduce;
     const hm_reduced_kernels *reduced;
+    const hm_reduced_kernels *reduced_pairs; /* for moderate operands in BF16, or NULL */
     const hm_softmax_kernels *softmax;
 } hm_kernels;
 

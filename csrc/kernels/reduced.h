@@ -19,23 +19,26 @@ typedef struct hm_reduced_format {
 } hm_reduced_format;
 
 /*
- * Numbers between the rows of a sliver: a line of cache, without which rows a power of two apart would
- * all fall into one set of L1.
+ * Words between the rows of a sliver: a line of cache, without which rows a power of two apart would all
+ * fall into one set of L1.
  */
 enum { HM_SLIVER_GAP = 16 };
 
 typedef struct hm_reduced_kernels {
     int32_t tile_rows, tile_columns;
+    int32_t step; /* steps of depth in one packed word */
 
     /*
      * out[i] = x[i] rounded to the format: to nearest, ties to even, subnormals kept. False where a
-     * number rounds to infinity. x finite.
+     * number rounds to infinity. x finite. NULL in reduced_pairs.
      */
     bool (*round)(const hm_reduced_format *format, const double *x, int64_t n, float *out);
 
     /*
-     * The same for a block: rows <= tile_rows, row-major with the given stride, into a sliver of tile_rows *
-     * (depth + HM_SLIVER_GAP) numbers; columns of a row-major matrix into panels of tile_columns, `panel` numbers apart.
+     * The same for a block of `words` = depth / step, rounded up. Rows <= tile_rows, row-major with the given
+     * stride, into a sliver of tile_rows * (words + HM_SLIVER_GAP); columns of a row-major matrix into
+     * panels of words * tile_columns, `panel` words apart. In reduced_pairs: false where a number is not
+     * moderate, and format is BF16.
      */
     bool (*pack_left)(const hm_reduced_format *format, int64_t rows, int64_t depth,
                       const double *left, int64_t stride, float *sliver);
@@ -44,11 +47,15 @@ typedef struct hm_reduced_kernels {
 
     /*
      * A sliver of rows times the panels of some columns: continue the chains in out (rows x columns), or
-     * start them; false where one of them is no longer finite.
+     * start them; false where one of them is no longer finite. Blocks of depth but the last are multiples of
+     * step.
      */
     bool (*multiply)(int64_t rows, int64_t columns, int64_t depth, const float *sliver,
                      const float *panels, int64_t panel, bool first, double *out,
                      int64_t out_stride);
+
+    /* Does this processor keep the law in these kernels? NULL where there is no doubt. */
+    bool (*proved)(void);
 } hm_reduced_kernels;
 
 #endif

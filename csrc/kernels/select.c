@@ -11,6 +11,7 @@
 #if defined(__x86_64__)
 extern const hm_kernels hm_kernels_baseline, hm_kernels_avx2, hm_kernels_avx512;
 extern const hm_int8_kernels hm_k_int8_avx2vnni, hm_k_int8_avx512vnni;
+extern const hm_reduced_kernels hm_k_reduced_avx512bf16;
 #elif defined(__aarch64__)
 extern const hm_kernels hm_kernels_neon;
 #else
@@ -18,7 +19,7 @@ extern const hm_kernels hm_kernels_baseline;
 #endif
 
 #if defined(__x86_64__)
-/* The tables with the integer products that this very processor does best. */
+/* The tables with the products in 8 and 16 bits that this very processor does best. */
 static hm_kernels avx2, avx512;
 static pthread_once_t refined = PTHREAD_ONCE_INIT;
 
@@ -30,6 +31,8 @@ static void refine(void)
         avx2.int8 = &hm_k_int8_avx2vnni;
     if (hm_cpu_has_avx512_vnni())
         avx512.int8 = &hm_k_int8_avx512vnni;
+    if (hm_cpu_has_avx512_bf16() && hm_k_reduced_avx512bf16.proved())
+        avx512.reduced_pairs = &hm_k_reduced_avx512bf16;
 }
 
 static const hm_kernels *refined_table(const hm_kernels *table)

@@ -89,11 +89,12 @@ static double random_double(void)
 }
 
 /* C's fmaf rounds once by definition; the chains start at +0 and go on across a block. */
-static void check_product(const hm_reduced_kernels *k, int64_t rows, int64_t columns, int64_t depth,
-                          double scale)
+static void check_product(const hm_reduced_kernels *k, const hm_reduced_kernels *plain,
+                          int64_t rows, int64_t columns, int64_t depth, double scale)
 {
-    const int64_t r = k->tile_rows, c = k->tile_columns, cut = depth / 3;
-    const int64_t panels = (columns + c - 1) / c, panel = c * depth + 5; /* 5: a gap */
+    const hm_reduced_format *format = k->step == 2 ? &bfloat : &half;
+    const int64_t r = k->tile_rows, c = k->tile_columns, cut = depth / 3 / k->step * k->step;
+    const int64_t panels = (columns + c - 1) / c, panel = c * depth + c + 5; /* 5: a gap */
     double *left = malloc(sizeof(double) * (size_t)(rows * depth)),
            *right = malloc(sizeof(double) * (size_t)(depth * columns));
     float *sliver = malloc(sizeof(float) * (size_t)(r * (depth + HM_SLIVER_GAP))),
@@ -105,14 +106,14 @@ static void check_product(const hm_reduced_kernels *k, int64_t rows, int64_t col
         left[i] = random_double() * scale;
     for (int64_t i = 0; i < depth * columns; i++)
         right[i] = random_double() * scale;
-    CHECK(k->round(&half, left, rows * depth, a));
-    CHECK(k->round(&half, right, depth * columns, b));
+    CHECK(plain->round(format, left, rows * depth, a));
+    CHECK(plain->round(format, right, depth * columns, b));
     for (int64_t i = 0; i < rows * (columns + 2); i++)
         out[i] = 77;
     for (int64_t first = 0; first < depth; first += first ? depth : cut ? cut : depth) {
         const int64_t n = first || !cut ? depth - first : cut;
-        CHECK(k->pack_left(&half, rows, n, left + first, depth, sliver));
-        CHECK(k->pack_right(&half, n, columns, right + first * columns, columns, packed, panel));
+        CHECK(k->pack_left(format, rows, n, left + first, depth, sliver));
+        CHECK(k->pack_right(format, n, columns, right + first * columns, columns, packed, panel));
         CHECK(k->multiply(rows, columns, n, sliver, packed, panel, first == 0, out, columns + 2));
     }
     int bad = 0;
@@ -135,18 +136,61 @@ static void check_product(const hm_reduced_kernels *k, int64_t rows, int64_t col
     free(b);
 }
 
-static void test_products(const hm_reduced_kernels *k)
+static void test_products(const hm_reduced_kernels *k, const hm_reduced_kernels *plain)
 {
     const int64_t c = k->tile_columns;
     for (int64_t rows = 1; rows <= k->tile_rows; rows++)
-        for (int64_t depth = 1; depth < 30; depth += 4) {
-            check_product(k, rows, 1 + (rows * 5 + depth) % c, depth, 1.0);
-            check_product(k, rows, 2 * c + (rows * 5 + depth) % c, depth, 1.0);
+        for (int64_t depth = 1; depth < 30; depth += rows % 2 ? 4 : 3) {
+            check_product(k, plain, rows, 1 + (rows * 5 + depth) % c, depth, 1.0);
+            check_product(k, plain, rows, 2 * c + (rows * 5 + depth) % c, depth, 1.0);
         }
-    check_product(k, k->tile_rows, 6 * c + 1, 3, 1.0);
-    check_product(k, k->tile_rows, c, 512, 300.0);
-    /* products that are subnormal in binary32, where a rounding to odd in double has to hold as well */
-    check_product(k, k->tile_rows, c, 64, 0x1p-24);
+    check_product(k, plain, k->tile_rows, 6 * c + 1, 3, 1.0);
+    check_product(k, plain, k->tile_rows, c, 512, 300.0);
+    check_product(k, plain, k->tile_rows, c, 513, 0x1p-30);
+    if (k ==
+        plain) /* products that are subnormal in binary32, where rounding to odd has to hold as well */
+        check_product(k, plain, k->tile_rows, c, 64, 0x1p-24);
+}
+
+/*
+ * Pairs are for numbers from 2^-56 on and below 2^63, and zeros. At that end products and sums are as small as
+ * they can be without being subnormal, and have to be exact; what is off either end is told, wherever it
+ * stands.
+ */
+static void test_moderation(const hm_reduced_kernels *k)
+{
+    enum { DEPTH = 35, MOST = 3 * 32 };
+    static double x[MOST * DEPTH];
+    float sliver[14 * (DEPTH + HM_SLIVER_GAP)];
+    static float packed[3 * 32 * (DEPTH + 1)];
+    const double good[] = {0.0, -0.0, 0x1p-56, -0x1.fep62, 0x1p-200};
+    const double bad[] = {0x1.fcp-57, -0x1p63, 0x1p-120, DBL_MAX, 0x1p-130};
+    const int64_t columns = 2 * k->tile_columns + 3;
+    for (int which = 0; which < 5; which++) {
+        for (int64_t place = 0; place < columns * DEPTH; place += which ? 7 : 1) {
+            x[place] = good[which];
+            CHECK(k->pack_right(&bfloat, DEPTH, columns, x, columns, packed, 32 * 18));
+            x[place] = bad[which];
+            CHECK(!k->pack_right(&bfloat, DEPTH, columns, x, columns, packed, 32 * 18));
+            x[place] = 0;
+        }
+        for (int64_t place = 0; place < 13 * DEPTH; place++) {
+            x[place] = good[which];
+            CHECK(k->pack_left(&bfloat, 13, DEPTH, x, DEPTH, sliver));
+            x[place] = bad[which];
+            CHECK(!k->pack_left(&bfloat, 13, DEPTH, x, DEPTH, sliver));
+            x[place] = 0;
+        }
+    }
+    const double left[] = {0x1p-56, 0x1.02p-56, 0x1p-56}, right[] = {0x1.02p-56, -0x1p-56, 0x1p-56};
+    double out = 77;
+    CHECK(k->pack_left(&bfloat, 1, 3, left, 3, sliver));
+    CHECK(k->pack_right(&bfloat, 3, 1, right, 1, packed, 32 * 2));
+    CHECK(k->multiply(1, 1, 2, sliver, packed, 32 * 2, true, &out, 1));
+    CHECK_BITS(out, 0.0);
+    CHECK(k->multiply(1, 1, 3, sliver, packed, 32 * 2, true, &out, 1));
+    CHECK_BITS(out, 0x1p-112);
+    CHECK(k->proved());
 }
 
 /* Sums that meet every case of a fused multiply-add: ties, cancellation, the ends of the range. */
@@ -174,23 +218,25 @@ static void test_hard_sums(const hm_reduced_kernels *k)
 }
 
 /* Wherever it is: in a panel whose results wait for the next one, in the last, in part of a panel. */
-static void test_infinite_chain_is_told(const hm_reduced_kernels *k)
+static void test_infinite_chain_is_told(const hm_reduced_kernels *k, double huge)
 {
-    enum { MOST = 3 * 32 };
-    const int64_t c = k->tile_columns;
-    const double left[] = {1.0, 0x1p120};
-    double right[2 * MOST], out[MOST];
-    float sliver[14 * (2 + HM_SLIVER_GAP)], packed[2 * MOST];
+    enum { MOST = 3 * 32, DEPTH = 12 };
+    const int64_t c = k->tile_columns, panel = c * DEPTH;
+    double left[DEPTH], right[DEPTH * MOST], out[MOST];
+    float sliver[14 * (DEPTH + HM_SLIVER_GAP)], packed[DEPTH * MOST];
+    for (int d = 0; d < DEPTH; d++)
+        left[d] = huge;
     for (int64_t columns = 2 * c; columns <= 3 * c; columns += c / 2)
         for (int64_t place = 0; place < columns; place++) {
-            for (int64_t j = 0; j < 2 * columns; j++)
+            for (int64_t j = 0; j < DEPTH * columns; j++)
                 right[j] = 1.0;
-            CHECK(k->pack_left(&bfloat, 1, 2, left, 2, sliver));
-            CHECK(k->pack_right(&bfloat, 2, columns, right, columns, packed, 2 * c));
-            CHECK(k->multiply(1, columns, 2, sliver, packed, 2 * c, true, out, columns));
-            right[columns + place] = 0x1p120;
-            CHECK(k->pack_right(&bfloat, 2, columns, right, columns, packed, 2 * c));
-            CHECK(!k->multiply(1, columns, 2, sliver, packed, 2 * c, true, out, columns));
+            CHECK(k->pack_left(&bfloat, 1, DEPTH, left, DEPTH, sliver));
+            CHECK(k->pack_right(&bfloat, DEPTH, columns, right, columns, packed, panel));
+            CHECK(k->multiply(1, columns, DEPTH, sliver, packed, panel, true, out, columns));
+            for (int64_t d = 0; d < DEPTH; d++)
+                right[d * columns + place] = huge;
+            CHECK(k->pack_right(&bfloat, DEPTH, columns, right, columns, packed, panel));
+            CHECK(!k->multiply(1, columns, DEPTH, sliver, packed, panel, true, out, columns));
         }
 }
 
@@ -206,9 +252,15 @@ int main(void)
         test_every_number(k, &bfloat, 7, 127, 255u << 7);
         check_overflow(k, &half, 65520);
         check_overflow(k, &bfloat, 0x1.ffp127);
-        test_products(k);
+        test_products(k, k);
         test_hard_sums(k);
-        test_infinite_chain_is_told(k);
+        test_infinite_chain_is_told(k, 0x1p120);
+        if (table->reduced_pairs) {
+            printf("%s, pairs\n", table->name);
+            test_products(table->reduced_pairs, k);
+            test_moderation(table->reduced_pairs);
+            test_infinite_chain_is_told(table->reduced_pairs, 0x1.fep62);
+        }
     }
     return check_report();
 }

@@ -306,6 +306,9 @@ for scheme in (precision.Symmetric, precision.Asymmetric):
 for method in (precision.FP16, precision.BF16):
     for m, k, n in [(1, 1, 1), (3, 300, 50), (65, 130, 77), (33, 1100, 90), (101, 1100, 110)]:
         case(precision.reduced_gemm, method, normal(m, k), normal(k, n), name=f"[{method!r}]")
+# operands, products and sums that are subnormal in binary32; sums near its largest number; depth odd
+for small, large in ((1e-39, 1.0), (1e-19, 1e-20), (1e-30, 1e25), (1e18, 1e18)):
+    case(precision.reduced_gemm, precision.BF16, small * normal(20, 333), large * normal(333, 70))
 scaler = precision.LossScaler(1024.0, 3, 2)
 case(precision.loss_scale, scaler)
 case(precision.scale_growth_interval, scaler)

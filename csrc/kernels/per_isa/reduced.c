@@ -1,4 +1,12 @@
-/* Sixteen-bit products: rounding on the way into the panels, then a binary32 tile. */
+/*
+ * Sixteen-bit products: rounding on the way into the panels, then a binary32 tile.
+ *
+ * Compiled with AVX512-BF16 this file makes the kernels for moderate operands in BF16, and no others. There
+ * vdpbf16ps adds two products to a sum: the one in the upper halves of its words first, each rounded to
+ * nearest, as two fused multiply-adds do it. Unlike those it takes subnormal numbers for zeros. But where no
+ * operand is below 2^-56, all products and sums are multiples of 2^-126, and none is subnormal; and where none
+ * is as large as 2^63, no product is infinite. The chain is the same to the last bit.
+ */
 #include "kernels/reduced.h"
 
 #include "kernels/per_isa/isa.h"
@@ -16,6 +24,12 @@ enum { ROWS = 6 };
 enum { ROWS = 4 };
 #endif
 
+#if defined(__AVX512BF16__)
+enum { STEP = 2 }; /* steps of depth in one packed word: the earlier one in its upper half */
+#else
+enum { STEP = 1 };
+#endif
+
 typedef float floats __attribute__((vector_size(4 * FLOATS)));
 
 /* ------------------------------------------------- fused multiply-add in binary32 */
@@ -23,7 +37,9 @@ typedef float floats __attribute__((vector_size(4 * FLOATS)));
 #if defined(__FMA__) || defined(__aarch64__)
 VEC_INLINE floats fused(floats a, floats b, floats c)
 {
-#if defined(__AVX512F__)
+#if defined(__AVX512BF16__)
+    return (floats)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
+#elif defined(__AVX512F__)
     return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif defined(__FMA__)
     return (floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
@@ -64,47 +80,7 @@ VEC_INLINE floats fused(floats a, floats b, floats c)
 
 /* ------------------------------------------------- rounding */
 
-/*
- * Adding 1.5 * 2^(52 + e), where 2^e is the format's unit at x, leaves no room for anything below that
- * unit: the processor's own rounding, to nearest with ties to even, does the work; the same number taken
- * off again is exact. Below the smallest normal number the unit is the subnormal's.
- */
-typedef struct rounding {
-    vec_int least, shift;
-    vec largest;
-    bool half;
-} rounding;
-
-VEC_INLINE rounding rounding_to(const hm_reduced_format *format)
-{
-    return (rounding){.least = vec_int_of(format->least + 1023),
-                      .shift = vec_int_of(53 - format->precision),
-                      .largest = vec_of(format->largest),
-                      .half = format->precision == 11};
-}
-
-VEC_INLINE vec round_lanes(const rounding *to, vec x, vec_mask *fits)
-{
-    const vec_int exponent_bits = vec_shift_right_logical(vec_bits(vec_abs(x)), 52);
-    const vec_int exponent =
-        vec_int_select(vec_int_greater(to->least, exponent_bits), to->least, exponent_bits);
-    const vec magic = vec_from_bits(((exponent + to->shift) << 52) | vec_int_of((int64_t)1 << 51));
-    const vec rounded = vec_abs((x + magic) - magic);
-    *fits = vec_mask_and(*fits, vec_less_equal(rounded, to->largest));
-    return vec_copy_sign(rounded, x);
-}
-
-/* What tells, after any number of roundings, whether all of them stayed finite. */
 #if defined(__AVX512F__)
-typedef __m512i fitting; /* the largest magnitudes */
-
-static fitting nothing_yet(void) { return _mm512_setzero_si512(); }
-
-static bool all_fit(fitting most)
-{
-    return !_mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(0x7f800000));
-}
-
 /*
  * Sixteen at a time, through binary32: rounded to odd (Boldo and Melquiond 2008), that is, cut off, with
  * the last bit set where something was lost. A second rounding, to 8 or 11 bits, to nearest, then gives
@@ -132,21 +108,140 @@ VEC_INLINE __m512i round_to_format(const bool half, __m512i odd)
     return _mm512_and_si512(up, _mm512_set1_epi32(-0x10000));
 }
 
+/* Sixteen doubles, or zeros in place of those beyond the first n. */
+VEC_INLINE __m512i round_sixteen(const bool half, const double *x, int64_t n)
+{
+    const int all = n >= FLOATS ? -1 : n > 0 ? (1 << n) - 1 : 0;
+    const vec low = _mm512_maskz_loadu_pd((__mmask8)all, x);
+    const vec high = _mm512_maskz_loadu_pd((__mmask8)(all >> VEC_WIDTH), x + VEC_WIDTH);
+    return round_to_format(half, round_to_odd(low, high));
+}
+#endif
+
+#if defined(__AVX512BF16__)
+/* The largest magnitudes, and the smallest but for zeros, less one. */
+typedef struct extent {
+    __m512i most, least;
+} extent;
+
+static extent nothing_yet(void) { return (extent){_mm512_setzero_si512(), _mm512_set1_epi32(-1)}; }
+
+static bool all_moderate(const extent *e)
+{
+    enum { LEAST = (127 - 56) << 23, BEYOND = (127 + 63) << 23 };
+    return !_mm512_cmpge_epu32_mask(e->most, _mm512_set1_epi32(BEYOND)) &&
+           !_mm512_cmplt_epu32_mask(e->least, _mm512_set1_epi32(LEAST - 1));
+}
+
+VEC_INLINE __m512i round_noting(const double *x, int64_t n, extent *e)
+{
+    const __m512i rounded = round_sixteen(false, x, n);
+    const __m512i magnitude = _mm512_and_si512(_mm512_set1_epi32(INT32_MAX), rounded);
+    e->most = _mm512_max_epu32(e->most, magnitude);
+    e->least = _mm512_min_epu32(e->least, _mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)));
+    return rounded;
+}
+
+/* Neighbours of a row share a word. */
+static bool pack_left(const hm_reduced_format *format, int64_t rows, int64_t depth,
+                      const double *left, int64_t stride, float *sliver)
+{
+    (void)format;
+    const int64_t row_size = (depth + 1) / 2 + HM_SLIVER_GAP;
+    extent e = nothing_yet();
+    for (int64_t i = 0; i < rows + (rows > 1 && rows % 2); i++) {
+        const double *from = left + (i < rows ? i : rows - 1) * stride;
+        for (int64_t k = 0; k < depth; k += FLOATS) { /* what is too much falls into the gap */
+            const __m512i rounded = round_noting(from + k, depth - k, &e);
+            const __m512i paired = _mm512_or_si512(rounded, _mm512_srli_epi64(rounded, 48));
+            _mm256_storeu_si256((__m256i *)(sliver + i * row_size + k / 2),
+                                _mm512_cvtepi64_epi32(paired));
+        }
+    }
+    return all_moderate(&e);
+}
+
+/* Neighbours of a column share a word. */
+static bool pack_right(const hm_reduced_format *format, int64_t depth, int64_t columns,
+                       const double *right, int64_t stride, float *panels, int64_t panel)
+{
+    enum { SOME = 4 * COLUMNS };
+    (void)format;
+    extent e = nothing_yet();
+    for (int64_t first = 0; first < columns; first += SOME) {
+        const int64_t end = columns - first < SOME ? columns : first + SOME;
+        const int64_t padded = (end + COLUMNS - 1) / COLUMNS * COLUMNS;
+        for (int64_t k = 0; k < depth; k += 2)
+            for (int64_t j = first; j < padded; j += FLOATS) {
+                const double *from = right + k * stride + j;
+                const bool pair = k + 1 < depth;
+                const __m512i upper = round_noting(from, end - j, &e);
+                const __m512i lower =
+                    round_noting(pair ? from + stride : from, pair ? end - j : 0, &e);
+                _mm512_storeu_si512(panels + j / COLUMNS * panel + k / 2 * COLUMNS + j % COLUMNS,
+                                    _mm512_or_si512(upper, _mm512_srli_epi32(lower, 16)));
+            }
+    }
+    return all_moderate(&e);
+}
+
+/* Is the instruction of this very processor two fused multiply-adds, in the order that it is used in? */
+static bool proved(void)
+{
+    const __m512i upper = _mm512_set1_epi32(-0x10000);
+    uint32_t random = 1;
+    bool equal = true;
+    for (int round = 0; round < 64; round++) {
+        uint32_t words[3][FLOATS];
+        for (int i = 0; i < 3 * FLOATS; i++) {
+            random = random * 1664525 + 1013904223;
+            /* fractions and signs as they come, exponents near each other: most sums are rounded */
+            words[i / FLOATS][i % FLOATS] = (random & 0x83ff83ff) | 0x3c003c00;
+        }
+        const __m512i a = _mm512_loadu_si512(words[0]), b = _mm512_loadu_si512(words[1]);
+        const __m512 sum = _mm512_castsi512_ps(_mm512_loadu_si512(words[2]));
+        const __m512 first = _mm512_fmadd_ps(_mm512_castsi512_ps(_mm512_and_si512(a, upper)),
+                                             _mm512_castsi512_ps(_mm512_and_si512(b, upper)), sum);
+        const __m512 both = _mm512_fmadd_ps(_mm512_castsi512_ps(_mm512_slli_epi32(a, 16)),
+                                            _mm512_castsi512_ps(_mm512_slli_epi32(b, 16)), first);
+        const floats pair = fused((floats)a, (floats)b, (floats)sum);
+        equal &= _mm512_cmpeq_epi32_mask((__m512i)pair, (__m512i)both) == 0xffff;
+    }
+    return equal;
+}
+#else
+/* What tells, after any number of roundings, whether all of them stayed finite. */
+#if defined(__AVX512F__)
+typedef struct rounding {
+    bool half;
+} rounding;
+
+static rounding rounding_to(const hm_reduced_format *format)
+{
+    return (rounding){format->precision == 11};
+}
+
+typedef __m512i fitting; /* the largest magnitudes */
+
+static fitting nothing_yet(void) { return _mm512_setzero_si512(); }
+
+static bool all_fit(fitting most)
+{
+    return !_mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(0x7f800000));
+}
+
 VEC_INLINE void round_sixteens(const bool half, const double *x, int64_t n, float *out,
                                int64_t panel, fitting *most)
 {
     const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
     for (int64_t i = 0; i < n; i += FLOATS) {
         float *to = out + i / COLUMNS * panel + i % COLUMNS;
-        const __mmask16 lanes = (__mmask16)(n - i < FLOATS ? (1 << (n - i)) - 1 : -1);
-        const vec low = _mm512_maskz_loadu_pd((__mmask8)lanes, x + i);
-        const vec high = _mm512_maskz_loadu_pd((__mmask8)(lanes >> VEC_WIDTH), x + i + VEC_WIDTH);
-        const __m512i rounded = round_to_format(half, round_to_odd(low, high));
+        const __m512i rounded = round_sixteen(half, x + i, n - i);
         *most = _mm512_max_epu32(*most, _mm512_and_si512(magnitude, rounded));
         if (n - i >= FLOATS) /* Zen 4 takes its time for a masked store */
             _mm512_storeu_si512(to, rounded);
         else
-            _mm512_mask_storeu_epi32(to, lanes, rounded);
+            _mm512_mask_storeu_epi32(to, (__mmask16)((1 << (n - i)) - 1), rounded);
     }
 }
 
@@ -159,6 +254,34 @@ static __attribute__((noinline)) void round_run(const rounding *to, const double
         round_sixteens(false, x, n, out, panel, most);
 }
 #else
+/*
+ * Adding 1.5 * 2^(52 + e), where 2^e is the format's unit at x, leaves no room for anything below that
+ * unit: the processor's own rounding, to nearest with ties to even, does the work; the same number taken
+ * off again is exact. Below the smallest normal number the unit is the subnormal's.
+ */
+typedef struct rounding {
+    vec_int least, shift;
+    vec largest;
+} rounding;
+
+VEC_INLINE rounding rounding_to(const hm_reduced_format *format)
+{
+    return (rounding){.least = vec_int_of(format->least + 1023),
+                      .shift = vec_int_of(53 - format->precision),
+                      .largest = vec_of(format->largest)};
+}
+
+VEC_INLINE vec round_lanes(const rounding *to, vec x, vec_mask *fits)
+{
+    const vec_int exponent_bits = vec_shift_right_logical(vec_bits(vec_abs(x)), 52);
+    const vec_int exponent =
+        vec_int_select(vec_int_greater(to->least, exponent_bits), to->least, exponent_bits);
+    const vec magic = vec_from_bits(((exponent + to->shift) << 52) | vec_int_of((int64_t)1 << 51));
+    const vec rounded = vec_abs((x + magic) - magic);
+    *fits = vec_mask_and(*fits, vec_less_equal(rounded, to->largest));
+    return vec_copy_sign(rounded, x);
+}
+
 typedef vec_mask fitting; /* lanes that always were */
 
 static fitting nothing_yet(void) { return vec_equal(vec_of(0.0), vec_of(0.0)); }
@@ -219,6 +342,7 @@ static bool pack_right(const hm_reduced_format *format, int64_t depth, int64_t c
         __builtin_memset(zeros + k * COLUMNS, 0, (size_t)(COLUMNS - last) * sizeof *zeros);
     return all_fit(fits);
 }
+#endif
 
 /* ------------------------------------------------- the tile */
 
@@ -231,7 +355,17 @@ VEC_INLINE floats load_floats(const float *p)
 
 VEC_INLINE void store_floats(float *p, floats v) { __builtin_memcpy(p, &v, sizeof v); }
 
-VEC_INLINE floats broadcast(float x) { return x - (floats){0}; }
+/* A number, or a word of two, in every lane. */
+VEC_INLINE floats broadcast(const float *p)
+{
+#if defined(__AVX512F__)
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return (floats)_mm512_set1_epi32(word);
+#else
+    return *p - (floats){0};
+#endif
+}
 
 /* Sums of a whole tile that wait to become results. */
 typedef struct sums_of_tile {
@@ -264,7 +398,7 @@ VEC_INLINE bool tile_of(const int rows, int64_t depth, const float *sliver, cons
     floats acc[ROWS][VECTORS];
     UNROLL (i, 0, rows) {
         UNROLL (v, 0, VECTORS) {
-            acc[i][v] = first ? broadcast(0) : load_floats(sums + i * COLUMNS + v * FLOATS);
+            acc[i][v] = first ? (floats){0} : load_floats(sums + i * COLUMNS + v * FLOATS);
         }
     }
     const int64_t row_size = depth + HM_SLIVER_GAP;
@@ -281,7 +415,7 @@ VEC_INLINE bool tile_of(const int rows, int64_t depth, const float *sliver, cons
                 x[v] = load_floats(panel + v * FLOATS);
             }
             UNROLL (i, 0, rows) {
-                const floats a = broadcast(left[i / 3][i % 3 * row_size]);
+                const floats a = broadcast(left[i / 3] + i % 3 * row_size);
                 UNROLL (v, 0, VECTORS) {
                     acc[i][v] = fused(a, x[v], acc[i][v]);
                 }
@@ -374,6 +508,7 @@ static bool multiply(int64_t rows, int64_t columns, int64_t depth, const float *
 {
     bool (*const tile)(int64_t, const float *, const float *, bool, float *, const sums_of_tile *,
                        const double *, int64_t) = tiles[rows == 1 ? 0 : (rows + 1) / 2];
+    const int64_t words = (depth + STEP - 1) / STEP;
     float sums[2][ROWS * COLUMNS];
     sums_of_tile before;
     bool finite = true, waiting = false;
@@ -386,7 +521,7 @@ static bool multiply(int64_t rows, int64_t columns, int64_t depth, const float *
             load_sums(rows, count, out, out_stride, these);
         }
         finite &=
-            tile(depth, sliver, panels, first, these, waiting ? &before : NULL, out, out_stride);
+            tile(words, sliver, panels, first, these, waiting ? &before : NULL, out, out_stride);
         waiting = count == COLUMNS;
         if (waiting)
             before = (sums_of_tile){rows, these, out, out_stride};
@@ -402,7 +537,12 @@ extern const hm_reduced_kernels HM_K(reduced);
 const hm_reduced_kernels HM_K(reduced) = {
     .tile_rows = ROWS,
     .tile_columns = COLUMNS,
+    .step = STEP,
+#if defined(__AVX512BF16__)
+    .proved = proved,
+#else
     .round = round_row,
+#endif
     .pack_left = pack_left,
     .pack_right = pack_right,
     .multiply = multiply,
