@@ -169,6 +169,14 @@ for label, n in (("32", 32), ("1M", 1 << 20)):
         n,
         row=f"losses {label}",
     )
+    case(
+        f"loss_cosine_{label}",
+        "loss",
+        pair,
+        ours_arrays(lambda t, p: core.loss(core.CosineLoss, core.Mean, t, p), "t", "p"),
+        theirs(lambda t, p: 1 - F.cosine_similarity(p, t, dim=0), "t", "p"),
+        n,
+    )
 
 
 def ctc(time, classes, length, gradient):

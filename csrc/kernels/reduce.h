@@ -23,6 +23,11 @@ typedef struct hm_moments {
     double mean, squares;
 } hm_moments;
 
+/* Sums of x*x, y*y and x*y. */
+typedef struct hm_products {
+    double xx, yy, xy;
+} hm_products;
+
 /* What is left of y when its part along x is taken away: sums over r = y - c*x. */
 typedef struct hm_residual {
     double squares, along; /* r*r and r*x */
@@ -41,6 +46,7 @@ typedef struct hm_reduce_kernels {
     double (*square_sum)(const double *x, int64_t n);
     double (*dot)(const double *x, const double *y, int64_t n);
     double (*distance)(const double *x, const double *y, int64_t n); /* of (x - y)^2 */
+    hm_products (*products)(const double *x, const double *y, int64_t n);
     hm_residual (*residual)(double c, const double *x, const double *y, int64_t n);
     hm_moments (*moments)(const double *x,
                           int64_t n); /* n >= 1; the mean to about an ulp of its own */

@@ -256,6 +256,34 @@ hm_wide hm_sum_row_threads(const hm_context *ctx, hm_row_sum of, const double *x
     return sum_row(ctx, plain_sum_job(hm_context_kernels(ctx), of, x, y), n);
 }
 
+static void products_block(const void *job, int64_t first, int64_t n, hm_partial *out)
+{
+    const sum_job *j = job;
+    const hm_products p =
+        j->kernels->reduce->products(j->x.first + first, j->y.first + first, n);
+    *out = (hm_partial){{p.xx, p.yy, p.xy}};
+}
+
+static const hm_reduction products = {products_block, hm_join_sums};
+
+hm_row_products hm_sum_row_products(const hm_context *ctx, const double *x, const double *y,
+                                    int64_t n)
+{
+    hm_partial total = {{0}};
+    if (n > 0) {
+        const sum_job job = plain_sum_job(hm_context_kernels(ctx), HM_ROW_DOT, x, y);
+        hm_reduce(ctx, &products, &job, n, &total);
+    }
+    const double xx = total.of[0], yy = total.of[1], xy = total.of[2];
+    return (hm_row_products){
+        stands(HM_ROW_SQUARES, xx) ? hm_wide_of(xx)
+                                   : hm_sum_row_threads(ctx, HM_ROW_SQUARES, x, NULL, n),
+        stands(HM_ROW_SQUARES, yy) ? hm_wide_of(yy)
+                                   : hm_sum_row_threads(ctx, HM_ROW_SQUARES, y, NULL, n),
+        stands(HM_ROW_DOT, xy) ? hm_wide_of(xy) : hm_sum_row_threads(ctx, HM_ROW_DOT, x, y, n),
+    };
+}
+
 /* ---- moments over a row ---- */
 
 typedef struct moments_job {

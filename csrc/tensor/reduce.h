@@ -68,6 +68,14 @@ double hm_sum_row_rounded(const hm_kernels *k, hm_row_sum of, const double *x, c
 hm_wide hm_sum_row_threads(const hm_context *ctx, hm_row_sum of, const double *x, const double *y,
                            int64_t n);
 
+/* Three of them in one reading, on the context's threads: squares of x, squares of y, and dot. */
+typedef struct hm_row_products {
+    hm_wide xx, yy, xy;
+} hm_row_products;
+
+hm_row_products hm_sum_row_products(const hm_context *ctx, const double *x, const double *y,
+                                    int64_t n);
+
 /*
  * Mean and sum of squared deviations of x * 2^*shift over a row, n >= 1. The shift is 0 unless the
  * sum of squares would leave the range of a double, or come near losing terms below it.

@@ -165,6 +165,39 @@ static void test_reduce__range(void)
     hmath_context_destroy(ctx);
 }
 
+static int same_wide(hm_wide a, hm_wide b)
+{
+    return same(a.value, b.value) && a.exponent == b.exponent;
+}
+
+/* The three sums of one reading are those of three, in range and out of it. */
+static void test_reduce__products(void)
+{
+    static const double scales[] = {1, 1e-160, 1e160, 1e-310, 0};
+    static const int64_t lengths[] = {0, 1, 77, 4096, 4097, 300000};
+    for (int32_t threads = 1; threads <= 3; threads++) {
+        hmath_context *ctx = context(threads);
+        for (int i = 0; i < 25; i++)
+            for (int l = 0; l < 6; l++) {
+                const int64_t n = lengths[l];
+                double *x = numbers(n + 1, scales[i / 5]), *y = numbers(n + 2, scales[i % 5]);
+                for (int64_t j = 0; i == 0 && j < n; j++) /* orthogonal */
+                    *(j % 2 ? x + j : y + j + 1) = 0;
+                for (int bad = 0; bad < 2; bad++) {
+                    const hm_row_products got = hm_sum_row_products(ctx, x, y + 1, n);
+                    CHECK(same_wide(got.xx, hm_sum_row_threads(ctx, HM_ROW_SQUARES, x, NULL, n)));
+                    CHECK(
+                        same_wide(got.yy, hm_sum_row_threads(ctx, HM_ROW_SQUARES, y + 1, NULL, n)));
+                    CHECK(same_wide(got.xy, hm_sum_row_threads(ctx, HM_ROW_DOT, x, y + 1, n)));
+                    x[n / 2] = NAN;
+                }
+                free(x);
+                free(y);
+            }
+        hmath_context_destroy(ctx);
+    }
+}
+
 static void test_wide__arithmetic(void)
 {
     const hm_wide most = hm_wide_of(1.7e308), one = hm_wide_of(1.0), zero = hm_wide_of(0.0);
@@ -182,6 +215,7 @@ int main(void)
     test_reduce__tree_pairs_neighbours();
     test_reduce__along_any_axis();
     test_reduce__range();
+    test_reduce__products();
     test_wide__arithmetic();
     return check_report();
 }

@@ -105,6 +105,10 @@ static void check_block(const hm_reduce_kernels *k, const double *a, const doubl
     CHECK(same(k->dot(a, b, n), plain_sum(add_product, 0, a, b, 1, n)));
     CHECK(same(k->distance(a, b, n), plain_sum(add_distance, 0, a, b, 1, n)));
     check_pieces(k, a, n);
+    const hm_products products = k->products(a, b, n);
+    CHECK(same(products.xx, k->square_sum(a, n)));
+    CHECK(same(products.yy, k->square_sum(b, n)));
+    CHECK(same(products.xy, k->dot(a, b, n)));
     const hm_residual r = k->residual(0.7, a, b, n);
     CHECK(same(r.squares, plain_sum(add_residual, 0.7, a, b, 1, n)));
     CHECK(same(r.along, plain_sum(add_along, 0.7, a, b, 1, n)));

@@ -62,6 +62,18 @@ VEC_INLINE void over_lanes_twice(lane_step *one, lane_step *other, const vec *co
     }
 }
 
+/*
+ * Several sums over the same elements go piece by piece, so that what the first fetches from afar the
+ * others find in the first cache; the second gives no more bytes a cycle than the third (Zen 4, a
+ * million elements: x*x, y*y and x*y 384 to 238 us). A piece is whole rows of lanes; two take 8 KB.
+ */
+enum { LANES_PIECE = 512 };
+
+VEC_INLINE int64_t lanes_piece(int64_t n, int64_t at)
+{
+    return n - at < LANES_PIECE ? n - at : LANES_PIECE;
+}
+
 /* The same from +0, folded. */
 VEC_INLINE double sum_over_lanes(lane_step *step, const vec *constants, const double *x,
                                  const double *y, int64_t n)

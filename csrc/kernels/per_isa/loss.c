@@ -332,11 +332,15 @@ MATH_INLINE vec either_step(vec lanes, vec t, vec p, const vec *c)
 
 static hm_overlap overlap(const double *target, const double *prediction, int64_t n)
 {
-    return (hm_overlap){
-        .apart = sum_over_lanes(apart_step, NULL, target, prediction, n),
-        .total = sum_over_lanes(total_step, NULL, target, prediction, n),
-        .either = sum_over_lanes(either_step, NULL, target, prediction, n),
-    };
+    vec apart[VEC_PER_CONTRACT] = {{0}}, total[VEC_PER_CONTRACT] = {{0}},
+        either[VEC_PER_CONTRACT] = {{0}};
+    for (int64_t at = 0; at < n; at += LANES_PIECE) {
+        const double *t = target + at, *p = prediction + at;
+        over_lanes(apart_step, NULL, t, p, lanes_piece(n, at), apart);
+        over_lanes(total_step, NULL, t, p, lanes_piece(n, at), total);
+        over_lanes(either_step, NULL, t, p, lanes_piece(n, at), either);
+    }
+    return (hm_overlap){vec_fold_add(apart), vec_fold_add(total), vec_fold_add(either)};
 }
 
 static void residual_scaled(const double *x, const double *y, int64_t n, double high, double low,

@@ -78,10 +78,18 @@ static double distance(const double *x, const double *y, int64_t n)
     return sum_over_lanes(distance_step, NULL, x, y, n);
 }
 
-/*
- * Two sums at a time, for the kernels below: lanes of both, and a step for both. Written as a loop
- * of its own, because two times VEC_PER_CONTRACT vectors do not fit the registers of every machine.
- */
+static hm_products products(const double *x, const double *y, int64_t n)
+{
+    vec xx[VEC_PER_CONTRACT] = {{0}}, yy[VEC_PER_CONTRACT] = {{0}}, xy[VEC_PER_CONTRACT] = {{0}};
+    for (int64_t at = 0; at < n; at += LANES_PIECE) {
+        const double *p = x + at, *q = y + at;
+        over_lanes(dot_step, NULL, p, p, lanes_piece(n, at), xx);
+        over_lanes(dot_step, NULL, q, q, lanes_piece(n, at), yy);
+        over_lanes(dot_step, NULL, p, q, lanes_piece(n, at), xy);
+    }
+    return (hm_products){vec_fold_add(xx), vec_fold_add(yy), vec_fold_add(xy)};
+}
+
 VEC_INLINE vec square_residual_step(vec lanes, vec x, vec y, const vec *c)
 {
     const vec r = vec_fma(-*c, x, y);
@@ -96,8 +104,13 @@ VEC_INLINE vec along_residual_step(vec lanes, vec x, vec y, const vec *c)
 static hm_residual residual(double c, const double *x, const double *y, int64_t n)
 {
     const vec factor = vec_of(c);
-    return (hm_residual){sum_over_lanes(square_residual_step, &factor, x, y, n),
-                         sum_over_lanes(along_residual_step, &factor, x, y, n)};
+    vec squares[VEC_PER_CONTRACT] = {{0}}, along[VEC_PER_CONTRACT] = {{0}};
+    for (int64_t at = 0; at < n; at += LANES_PIECE) {
+        const double *p = x + at, *q = y + at;
+        over_lanes(square_residual_step, &factor, p, q, lanes_piece(n, at), squares);
+        over_lanes(along_residual_step, &factor, p, q, lanes_piece(n, at), along);
+    }
+    return (hm_residual){vec_fold_add(squares), vec_fold_add(along)};
 }
 
 VEC_INLINE vec deviation_step(vec lanes, vec x, vec y, const vec *mean)
@@ -339,6 +352,7 @@ const hm_reduce_kernels HM_K(reduce) = {
     .square_sum = square_sum,
     .dot = dot,
     .distance = distance,
+    .products = products,
     .residual = residual,
     .moments = moments,
     .maximum = maximum,

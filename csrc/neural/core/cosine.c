@@ -35,32 +35,28 @@ static double shifted(hm_wide sum, int64_t shift)
 }
 
 static hm_status check_vector_of_some_length(hm_context *ctx, const char *argument,
-                                             const hm_doubles *v, hm_wide *squares)
+                                             const hm_doubles *v, hm_wide squares)
 {
-    *squares = hm_sum_row_threads(ctx, HM_ROW_SQUARES, v->data, NULL, v->length);
-    if (!isfinite(squares->value))
+    if (!isfinite(squares.value))
         return hm_check_finite(ctx, argument, v->data, v->length);
-    return HMATH_OK;
+    return squares.value != 0 ? HMATH_OK
+                              : hm_fail_domain(ctx, argument, HM_SCALAR, 0.0,
+                                               "a vector other than zero");
 }
 
 static hm_status measure(hm_context *ctx, const hm_doubles *target, const hm_doubles *prediction,
                          angle *out)
 {
-    hm_wide t, p;
+    const hm_row_products sums =
+        hm_sum_row_products(ctx, target->data, prediction->data, target->length);
+    const hm_wide t = sums.xx, p = sums.yy, dot = sums.xy;
     hm_status st;
-    if ((st = check_vector_of_some_length(ctx, "target", target, &t)) != HMATH_OK)
+    if ((st = check_vector_of_some_length(ctx, "target", target, t)) != HMATH_OK ||
+        (st = check_vector_of_some_length(ctx, "prediction", prediction, p)) != HMATH_OK)
         return st;
-    if (t.value == 0)
-        return hm_fail_domain(ctx, "target", HM_SCALAR, 0.0, "a vector other than zero");
-    if ((st = check_vector_of_some_length(ctx, "prediction", prediction, &p)) != HMATH_OK)
-        return st;
-    if (p.value == 0)
-        return hm_fail_domain(ctx, "prediction", HM_SCALAR, 0.0, "a vector other than zero");
 
     const hm_kernels *k = hm_context_kernels(ctx);
     const int t_shift = shift_for(k, target, t), p_shift = shift_for(k, prediction, p);
-    const hm_wide dot =
-        hm_sum_row_threads(ctx, HM_ROW_DOT, target->data, prediction->data, target->length);
     *out = (angle){.kernels = k,
                    .target = {target->data, 1, t_shift},
                    .prediction = {prediction->data, 1, p_shift},
