@@ -21,7 +21,8 @@ static hm_status fold_elementwise(hm_planner *p, int32_t i, double *output)
                       .spreads = spreads,
                       .parts = &whole,
                       .op_count = 1,
-                      .part_count = 1};
+                      .part_count = 1,
+                      .tiles_per_chunk = 8};
     for (int32_t k = 0; k < node->count; k++) {
         const hm_node *from = node->inputs[k];
         hm_place place = {HM_PLACE_CONSTANT, {.pointer = p->constant[hm_plan_input(p, i, k)]}};

@@ -9,7 +9,11 @@
 
 #include "autodiff/planner.h"
 
-enum { MOST_STEPS = 4 /* of one op: load, compute, store, watch */ };
+enum {
+    MOST_STEPS = 4, /* of one op: load, compute, store, watch */
+    WORTH_A_THREAD =
+        60 /* in the units of cost(): a chunk takes several times as long as handing it over */
+};
 
 typedef struct chains {
     const hm_tile_op *ops;
@@ -209,6 +213,26 @@ static void emit(chains *c, int32_t m)
         add_step(c, HM_CHAIN_WATCH, false, (hm_place){0}, (hm_place){0});
 }
 
+/*
+ * What a tile costs, in units of about 0.1 us (Zen 4): a step in registers one, a quotient or a root four,
+ * a function ten.
+ */
+static int32_t cost(const chains *c)
+{
+    enum { SLOW = 4, FUNCTION = 10 };
+    int64_t sum = 0;
+    for (int32_t i = 0; i < c->step_count; i++) {
+        const int32_t code = c->steps[i].code;
+        const bool slow = code == HM_CHAIN_DIVIDE || code == HM_CHAIN_DIVIDE_INTO ||
+                          code == HM_CHAIN_DIVIDE_NUMBER || code == HM_CHAIN_DIVIDE_INTO_NUMBER ||
+                          code == HM_CHAIN_SQRT;
+        sum += slow ? SLOW : 1;
+    }
+    for (int32_t i = 0; i < c->part_count; i++)
+        sum += c->parts[i].count ? 0 : FUNCTION;
+    return sum < INT32_MAX ? (int32_t)sum : INT32_MAX;
+}
+
 /* ------------------------------------------------- all of it */
 
 static void *kept_copy(hm_planner *p, const void *from, int32_t count, size_t size)
@@ -254,6 +278,7 @@ hm_status hm_emit_chains(hm_planner *p, hm_tiles *tiles)
     tiles->steps = kept_copy(p, c.steps, c.step_count, sizeof *c.steps);
     tiles->parts = kept_copy(p, c.parts, c.part_count, sizeof *c.parts);
     tiles->part_count = c.part_count;
+    tiles->tiles_per_chunk = 1 + WORTH_A_THREAD / (cost(&c) + 1);
     hm_plan_give_back(p, mark, hm_plan_mark(p));
     return tiles->steps && tiles->parts ? HMATH_OK : hm_plan_no_memory(p);
 }

@@ -68,6 +68,7 @@ typedef struct hm_tiles {
     const hm_tile_part *parts;
     const hm_tile_step *steps;
     int32_t op_count, spread_count, part_count, registers;
+    int32_t tiles_per_chunk; /* what a thread takes at a time */
 } hm_tiles;
 
 /* ------------------------------------------------- scalars: elementwise nodes of shape () */

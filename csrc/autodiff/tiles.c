@@ -11,7 +11,7 @@
 #include "runtime/buffer.h"
 #include "runtime/pool.h"
 
-enum { TILES_PER_CHUNK = 16, MOST_CHUNKS = 256 };
+enum { MOST_CHUNKS = 256 };
 
 /* ------------------------------------------------- operands from outside */
 
@@ -247,7 +247,7 @@ static hm_status find_failure(const hm_frame *frame, const hm_tiles *tiles)
 hm_status hm_tiles_run(const hm_frame *frame, const hm_tiles *tiles)
 {
     job j = {.frame = frame, .tiles = tiles};
-    j.chunks = hm_chunks(tile_count(tiles), TILES_PER_CHUNK, MOST_CHUNKS);
+    j.chunks = hm_chunks(tile_count(tiles), tiles->tiles_per_chunk, MOST_CHUNKS);
     if (j.chunks > 1 && hm_context_threads(frame->ctx) > 1)
         hm_parallel_for(frame->ctx, j.chunks, run_chunk, &j);
     else if (!run_tiles(frame, tiles, frame->registers, 0, tile_count(tiles)))

@@ -315,6 +315,31 @@ static void test_custom__failures_and_destruction(void)
     }
 }
 
+/*
+ * 0.9 m + tanh(x) x: the product with 0.9 could be had at once, in the group of the tanh, and would wait in
+ * the workspace for its sum; it runs with the sum instead. So there is room for tanh(x) and its product.
+ */
+static void test_schedule__nodes_run_where_they_are_needed(void)
+{
+    enum { N = 64, BYTES = N * N * 8, REGISTERS = 4 * 1024 * 8 };
+    maker k = {.ctx = ctx};
+    const int64_t shape[] = {N, N};
+    hmath_value *m = variable(&k, 2, shape), *x = variable(&k, 2, shape), *v = NULL;
+    hmath_value *decay = keep(&k, hmath_double_create(ctx, 0.9, &v), &v);
+    hmath_value *left = keep(&k, hmath_autodiff_multiply(ctx, m, decay, &v), &v);
+    hmath_value *slope = keep(&k, hmath_autodiff_tanh(ctx, x, &v), &v);
+    hmath_value *right = keep(&k, hmath_autodiff_matmul(ctx, slope, x, &v), &v);
+    hmath_value *sum = keep(&k, hmath_autodiff_add(ctx, left, right, &v), &v);
+    const hmath_value *outputs[] = {sum}, *inputs[] = {m, x};
+    hmath_value *program = keep(&k, hmath_autodiff_compile(ctx, outputs, 1, inputs, 2, &v), &v);
+    int64_t nodes = 0, steps = 0, groups = 0, workspace = 0;
+    CHECK_INT(hmath_program_describe(program, &nodes, &steps, &groups, &workspace), HMATH_OK);
+    CHECK_INT(steps, 3);
+    CHECK_INT(groups, 2);
+    CHECK(workspace >= 2 * BYTES && workspace < 2 * BYTES + REGISTERS);
+    give_back(&k);
+}
+
 static void test_null_arguments(void)
 {
     hmath_value *v = NULL;
@@ -338,6 +363,7 @@ int main(void)
     RUN(test_elements__are_put_back_at_once);
     RUN(test_program__same_bits_everywhere);
     RUN(test_program__out_of_memory);
+    RUN(test_schedule__nodes_run_where_they_are_needed);
     RUN(test_chain__a_million_nodes);
     CHECK_INT(hmath_live_values(), alive);
     hmath_context_destroy(ctx);
