@@ -58,6 +58,22 @@ call(
     ours(lambda x, y: x + y, "x", "y"),
     theirs(lambda x, y: x + y, "x", "y"),
 )
+
+
+def eight():
+    return {"x": normal(8, seed=1)}
+
+
+call("exp_8", eight, ours(tensor.exp, "x"), theirs(torch.exp, "x"))
+call("sum_8", eight, ours(lambda x: x.sum(), "x"), theirs(torch.sum, "x"))
+call("softmax_8", eight, ours(core.softmax, "x"), theirs(lambda x: torch.softmax(x, -1), "x"))
+call(
+    "matmul_8x8",
+    lambda: {"x": normal(8, 8, seed=1), "y": normal(8, 8, seed=2)},
+    ours(lambda x, y: x @ y, "x", "y"),
+    theirs(lambda x, y: x @ y, "x", "y"),
+)
+call("element", eight, ours(lambda x: x[3], "x"), theirs(lambda x: x[3].item(), "x"))
 VALUES = [float(i) for i in range(8)]
 call(
     "tensor_create_release_8",

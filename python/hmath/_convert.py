@@ -60,7 +60,7 @@ _TENSOR_DOUBLE = lib.HMATH_KIND_TENSOR_DOUBLE
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TEXT = (str, bytes, bytearray)
 # Kinds of elements that need no look of their own. A bool is an int to Python, but its type is not int.
-_NUMBERS, _FLOATS, _INTEGERS, _BOOLEANS = {float, int}, {float}, {int}, {bool}
+_NUMBERS, _INTEGERS, _BOOLEANS = {float, int}, {int}, {bool}
 
 # NumPy's array and its float64, from the first array on that was looked at: the common case, quickly.
 _ndarray: Any = None

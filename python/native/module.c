@@ -92,9 +92,10 @@ PyMODINIT_FUNC PyInit__native(void)
     if (pthread_key_create(&thread_exit, destroy) != 0)
         return PyErr_NoMemory();
     PyObject *module = PyModule_Create(&definition);
-    if (!module || native_add_handle(module) != 0 || Py_AtExit(destroy_last) != 0) {
+    if (!module || native_add_handle(module) != 0) {
         Py_XDECREF(module);
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+        return NULL;
     }
+    (void)Py_AtExit(destroy_last); /* where there is no room for it, the process's end will do */
     return module;
 }

@@ -268,6 +268,14 @@ def test_both_ways_give_the_same_bits(operation: Callable[[Any], Any], no_leak: 
         assert type(operation(tensor.tensor([3], NUMBERS))) is tensor.TensorDouble
 
 
+@pytest.mark.parametrize("container", [list, np.array, lambda x: tensor.tensor([3], x)])
+@pytest.mark.parametrize("other", [list, tuple, np.array, lambda x: tensor.tensor([3], x)])
+def test_the_container_is_that_of_one_argument(container: Any, other: Any, no_leak: None) -> None:
+    x, y = container(NUMBERS), other(NUMBERS)
+    assert type(core.gated_linear_unit(x, y)) is type(x)
+    assert type(core.loss_gradient(core.MeanSquaredError, core.Mean, y, x)) is type(x)
+
+
 @pytest.mark.parametrize(
     "given",
     [
