@@ -152,7 +152,11 @@ static void deallocate(PyObject *x)
     handle *self = (handle *)x;
     if (self->weak_references)
         PyObject_ClearWeakRefs(x);
+    /* With a graph go functions of Python's, and this may happen while an exception is on its way. */
+    PyObject *kind, *exception, *traceback;
+    PyErr_Fetch(&kind, &exception, &traceback);
     drop(self);
+    PyErr_Restore(kind, exception, traceback);
     const freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(x);
     Py_DECREF(type);

@@ -46,11 +46,13 @@ hmath_context *native_context(void);
 enum {
     NATIVE_SHORT = 256, /* numbers in a list; more cost less to describe than to copy */
     /*
-     * Elements among the arguments up to which a call keeps the GIL: giving it back and getting it again
-     * costs as much as such a call. The worst they can ask for, the outer product of two vectors, takes
-     * 0.2 ms; the interpreter itself lets a thread have the GIL for 5.
+     * A call keeps the GIL where giving it back and getting it again would cost as much as the call: every
+     * argument is small, and so is the number of their pairs, of which no operation here looks at one twice.
+     * The worst, the powers of 65,536 pairs, take a quarter of a millisecond; the interpreter lets a thread have the
+     * GIL for five.
      */
-    NATIVE_TINY = 1024
+    NATIVE_TINY = 1024,
+    NATIVE_TINY_PAIRS = 65536
 };
 
 /*

@@ -250,6 +250,22 @@ static hmath_status apply(hmath_context *ctx, const short_way *way, hmath_value 
     }
 }
 
+/* Is so little to do that the GIL may be kept? */
+static int tiny(hmath_value *const values[], int count)
+{
+    int64_t pairs = 1;
+    for (int i = 0; i < count; i++) {
+        const int64_t size = hmath_tensor_size(values[i]);
+        if (size > NATIVE_TINY)
+            return 0;
+        if (size > 1)
+            pairs *= size;
+        if (pairs > NATIVE_TINY_PAIRS)
+            return 0;
+    }
+    return 1;
+}
+
 static PyObject *call(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     const short_way *way = PyCapsule_GetPointer(self, NULL);
@@ -260,17 +276,14 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, Py_ssize_t cou
     hmath_value *values[ARGUMENTS] = {NULL}, *result = NULL;
     PyObject *container = NULL;
     hmath_status st = HMATH_OK;
-    int64_t elements = 0;
     for (int i = 0; i < way->count && st == HMATH_OK; i++) {
         values[i] = native_argument(ctx, way->form[i], arguments[i]);
         if (!values[i])
             st = HMATH_BAD_ARGUMENT;
-        else if (hmath_tensor_size(values[i]) > 0)
-            elements += hmath_tensor_size(values[i]);
         if (way->form[i] == 'L')
             container = arguments[i];
     }
-    if (st == HMATH_OK && elements <= NATIVE_TINY) {
+    if (st == HMATH_OK && tiny(values, way->count)) {
         st = apply(ctx, way, values, &result);
     } else if (st == HMATH_OK) {
         PyThreadState *thread = PyEval_SaveThread();

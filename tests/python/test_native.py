@@ -149,6 +149,22 @@ def test_calls_leave_no_memory_behind(no_leak: None) -> None:
     assert sys.getallocatedblocks() - before < 100
 
 
+def test_values_go_while_an_exception_is_on_its_way(no_leak: None) -> None:
+    """Functions of Python's go with a graph, and memory of NumPy's with a tensor."""
+    x, before = autodiff.variable("x"), len(autodiff._customs)
+
+    def never(*_: object) -> None: ...
+
+    for make in (
+        lambda: autodiff.custom([x], lambda values: 1.0),
+        lambda: tensor.from_dlpack(np.zeros(3)),
+        lambda: tensor.zeros([2]).__dlpack__(),
+    ):
+        with pytest.raises(ZeroDivisionError):
+            never(make(), 1 / 0)
+    assert len(autodiff._customs) == before
+
+
 # ---------------------------------------------------------------- threads
 
 
