@@ -152,6 +152,54 @@ static void arithmetic(void)
 #endif
 }
 
+/*
+ * What products can reach: one instruction on registers again and again, into sums that do not wait for each
+ * other. `work` counts multiplications and additions of one instruction.
+ */
+#define PEAK(name, instruction, work) \
+    do { \
+        enum { TIMES = 1 << 18 }; \
+        double best = 1; \
+        for (int round = 0; round < ROUNDS; round++) { \
+            const double start = seconds(); \
+            for (int i = 0; i < TIMES; i++) \
+                __asm__ volatile( \
+                    "vpxor %%xmm14, %%xmm14, %%xmm14\n" \
+                    "vpxor %%xmm15, %%xmm15, %%xmm15\n" /* the factors */ \
+                    instruction(0) instruction(1) instruction(2) instruction(3) instruction(4) \
+                        instruction(5) instruction(6) instruction(7) instruction(8) instruction(9) \
+                            instruction(10) instruction(11) instruction(12) "" :: \
+                                : "memory", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", \
+                                  "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", \
+                                  "xmm13", "xmm14", "xmm15"); \
+            const double took = (seconds() - start) / TIMES; \
+            best = took < best ? took : best; \
+        } \
+        printf("%-44s %8.1f G/s\n", name, 13e-9 * (work) / best); \
+    } while (0)
+
+static void products(void)
+{
+#if defined(__AVX2__)
+#define PAIRS(k) "vpmaddwd %%ymm14, %%ymm15, %%ymm13\nvpaddd %%ymm13, %%ymm" #k ", %%ymm" #k "\n"
+    PEAK("16-bit pairs, 256 bits (vpmaddwd, vpaddd)", PAIRS, 32);
+#endif
+#if defined(__AVX512F__)
+#define FLOATS(k) "vfmadd231ps %%zmm14, %%zmm15, %%zmm" #k "\n"
+    PEAK("binary32, 512 bits (vfmadd231ps)", FLOATS, 32);
+#define DOUBLES(k) "vfmadd231pd %%zmm14, %%zmm15, %%zmm" #k "\n"
+    PEAK("binary64, 512 bits (vfmadd231pd)", DOUBLES, 16);
+#endif
+#if defined(__AVX512VNNI__)
+#define BYTES(k) "vpdpbusd %%zmm14, %%zmm15, %%zmm" #k "\n"
+    PEAK("bytes, 512 bits (vpdpbusd)", BYTES, 128);
+#endif
+#if defined(__AVX512BF16__)
+#define HALVES(k) "vdpbf16ps %%zmm14, %%zmm15, %%zmm" #k "\n"
+    PEAK("bfloat16, 512 bits (vdpbf16ps)", HALVES, 64);
+#endif
+}
+
 int main(void)
 {
     double *x = buffer(0), *y = buffer(0), *askew = buffer(16), *out = buffer(0),
@@ -166,5 +214,6 @@ int main(void)
     measure("pass with two results, 32 x 64 x 32 x 32", pass_twice, 32 * 64 * 32 * 32, 3, x, y, out,
             other);
     arithmetic();
+    products();
     return 0;
 }

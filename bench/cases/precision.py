@@ -40,7 +40,8 @@ def int8(m, k, n, row):
 
 for size in (256, 512, 1024):
     int8(size, size, size, "INT8 GEMM 256-1024")
-# torch._int_mm wants more than 16 rows
+for rows in (1, 4, 8):
+    int8(rows, 1024, 1024, "INT8 GEMM M <= 8")
 int8(17, 1024, 1024, "")
 
 
