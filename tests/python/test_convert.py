@@ -424,7 +424,7 @@ _NODE = autodiff.variable("node", [2, 3])
         np.str_("1.5"),
         np.bytes_(b"1.5"),
         np.complex128(1 + 2j),
-        np.timedelta64(5),
+        np.timedelta64(5, "s"),
         np.ma.masked,
         np.array("1", object),
         np.array(True),
