@@ -257,7 +257,7 @@ def double_rows(x: Any, argument: str) -> Argument:
         array_like = _lend(x, argument, "List of lists of Double")
         if array_like is not None:
             return array_like
-    return _rows(x, argument, "List of lists of Double", doubles, _double_array, _DOUBLE_ROWS)
+    return _rows(x, argument, "List of lists of Double", doubles, _double_array, _DOUBLE_ROWS, _DOUBLE_ARRAY)
 
 
 def boolean_rows(x: Any, argument: str) -> Argument:
@@ -271,17 +271,19 @@ def boolean_rows(x: Any, argument: str) -> Argument:
         return (_BOOL_ROWS, 0.0, _from_buffer(_BOOL_ARRAY, data), *data.shape)
     if isinstance(x, Handle):
         raise type_mismatch(argument, "List of lists of Bool", x)
-    return _rows(x, argument, "List of lists of Bool", booleans, _bool_array, _BOOL_ROWS)
+    return _rows(x, argument, "List of lists of Bool", booleans, _bool_array, _BOOL_ROWS, _BOOL_ARRAY)
 
 
 def integer_rows(x: Any, argument: str) -> Argument:
     """An [[Int]]: a sequence of sequences of integers, or a NumPy array of integers of rank 2."""
     numpy_array = _numpy_array(x)
-    whole = numpy_array is not None and numpy_array.dtype.kind in "iu"
-    if whole and numpy_array.ndim == 2:
+    if numpy_array is not None:
+        whole = numpy_array.dtype.kind in "iu"
+        if not whole or numpy_array.ndim != 2:
+            raise type_mismatch(argument, "List of lists of Int", x, ranked=whole)
         x = numpy_array.tolist()
-    elif numpy_array is not None or isinstance(x, Handle):
-        raise type_mismatch(argument, "List of lists of Int", x, ranked=whole)
+    elif isinstance(x, Handle):
+        raise type_mismatch(argument, "List of lists of Int", x)
     return _rows(x, argument, "List of lists of Int", integers, _int_array, _INT_ROWS)
 
 
@@ -292,11 +294,18 @@ def _rows(
     row_converter: Callable[[Any, str], Argument],
     packed: Callable[[Any, str], Any],
     form: int,
+    ctype: Any = None,
 ) -> Argument:
+    """`ctype` is the array of elements that _native.packed can fill."""
     rows = sequence(x, argument, expected)
     plain = all(type(row) is list or type(row) is tuple for row in rows)
     columns = len(rows[0]) if rows and plain else 0
     if plain and all(len(row) == columns for row in rows):
+        if ctype is not None:
+            data = _new(ctype, len(rows) * columns)
+            address = int(ffi.cast("uintptr_t", data))
+            if _native.packed(rows, columns, ctype is _BOOL_ARRAY, address):
+                return (form, 0.0, data, len(rows), columns)
         return (form, 0.0, packed([x for row in rows for x in row], argument), len(rows), columns)
     # Rows of arrays or Tensors, or ragged ones, which the library refuses in its documented order. (An
     # array that is a row is copied: bridge_make keeps nothing that was lent.)

@@ -135,7 +135,8 @@ def type_mismatch(
     name, found = operation(), kind_of(actual)
     if ranked:
         found = f"{found} of rank {getattr(actual, 'ndim', 0)}"
-    message = f"{name}: {_place(argument, index)} is {with_article(found)}; required {expected}{_hint(actual, expected)}"
+    place, hint = _place(argument, index), _hint(actual, expected)
+    message = f"{name}: {place} is {with_article(found)}; required {expected}{hint}"
     return errors.TypeMismatch(
         errors.MathError(
             "TypeMismatch",

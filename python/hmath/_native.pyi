@@ -47,6 +47,12 @@ def short(address: int, form: str, /) -> Callable[..., Any]:
 def reduction(address: int, /) -> Callable[..., Any]:
     """The short way into a reduction: of a tensor and an axis, None for all."""
 
+def packed(rows: Any, columns: int, bools: bool, address: int, /) -> bool:
+    """Write the elements of equal rows, plain bools or plain numbers, to an address; False: they are not."""
+
+def unpacked(address: int, rows: int, columns: int, bools: bool, /) -> list[list[Any]]:
+    """The bools or doubles at an address as a list of lists, each row one of its own."""
+
 def tensor(shape: Any, values: Any, /) -> Any:
     """A TensorDouble, of zeros where values is None."""
 

@@ -108,6 +108,7 @@ _ELEMENTS = {
     lib.BRIDGE_INT_ROWS: ("int64_t *", True),
     lib.BRIDGE_BOOL_ROWS: ("uint8_t *", True),
 }
+_QUICK_ROWS = (lib.BRIDGE_DOUBLE_ROWS, lib.BRIDGE_BOOL_ROWS)
 _BOOL_ELEMENTS = (lib.BRIDGE_BOOLS, lib.BRIDGE_BOOL_ROWS)
 
 
@@ -120,6 +121,9 @@ def _read_list(result: CData, keeper: Handle) -> list[Any]:
         return list(map(_read, _items(result, keeper)))
     ctype, rows = _ELEMENTS[element]
     length, columns = result.length, result.columns
+    if columns and element in _QUICK_ROWS:
+        address = int(ffi.cast("uintptr_t", result.data))
+        return _native.unpacked(address, length, columns, element == lib.BRIDGE_BOOL_ROWS)
     count = length * columns if rows else length
     numbers = ffi.unpack(ffi.cast(ctype, result.data), count) if count else []
     if element in _BOOL_ELEMENTS:

@@ -8,8 +8,10 @@ axes; attention takes ``[sequence, feature]``, and True in a mask permits a key.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ._call import Argument, CData, Shorts, call, check, short
 from ._convert import (
@@ -99,6 +101,8 @@ __all__ = [
 ]
 
 __dir__ = shown(__all__)
+
+T = TypeVar("T")
 
 # ---------------------------------------------------------------- selectors
 
@@ -734,7 +738,8 @@ def scaled_dot_product_attention(
         query: ``[N, D]``.
         key: ``[M, D]``.
         value: ``[M, F]``.
-        mask: N rows of M, True where the key may be seen; or None.
+        mask: N rows of M, True where the key may be seen: lists of bools, or a NumPy array of bool, which is lent;
+            or None.
         bias: N rows of M, added to the scores; or None.
 
     Raises:
@@ -796,6 +801,10 @@ def causal_mask(queries: int, keys: int, offset: int) -> list[list[bool]]:
     >>> causal_mask(2, 3, 1)
     [[True, True, False], [True, True, True]]
     """
+    return _windows(_causal_mask, queries, keys, offset)
+
+
+def _causal_mask(queries: int, keys: int, offset: int) -> list[list[bool]]:
     return plain(
         call(
             "hmath_neural_layers_causal_mask",
@@ -807,6 +816,24 @@ def causal_mask(queries: int, keys: int, offset: int) -> list[list[bool]]:
     )
 
 
+_WINDOWED = 2**28  # elements; whether there is memory for more, the library finds out before it is taken
+
+
+def _windows(
+    matrix: Callable[[int, int, int], list[list[T]]], queries: int, keys: int, offset: int
+) -> list[list[T]]:
+    """A matrix whose elements depend on i + offset - j alone, as windows of one long row.
+
+    That is the row of the last query, continued to the left by the other queries. The rows are lists of their
+    own, whose elements are the same objects.
+    """
+    usual = type(queries) is type(keys) is type(offset) is int
+    if not usual or min(queries, keys) < 1 or queries * keys > _WINDOWED or not 0 <= offset < 2**32:
+        return matrix(queries, keys, offset)
+    (row,) = matrix(1, queries + keys - 1, queries - 1 + offset)
+    return [row[start : start + keys] for start in range(queries - 1, -1, -1)]
+
+
 def alibi_bias(slope: float, queries: int, keys: int, offset: int) -> list[list[float]]:
     """-slope·|(i + offset) - j| (Press, Smith and Lewis 2022); slope and counts ≥ 0.
 
@@ -815,6 +842,10 @@ def alibi_bias(slope: float, queries: int, keys: int, offset: int) -> list[list[
     >>> alibi_bias(0.5, 1, 3, 2)
     [[-1.0, -0.5, 0.0]]
     """
+    return _windows(partial(_alibi_bias, slope), queries, keys, offset)
+
+
+def _alibi_bias(slope: float, queries: int, keys: int, offset: int) -> list[list[float]]:
     return plain(
         call(
             "hmath_neural_layers_alibi_bias",

@@ -65,6 +65,8 @@ static PyMethodDef functions[] = {
     {"know_array", native_know_array, METH_O, NULL},
     {"short", FAST(native_short), METH_FASTCALL, NULL},
     {"reduction", native_reduction, METH_O, NULL},
+    {"packed", FAST(native_packed), METH_FASTCALL, NULL},
+    {"unpacked", FAST(native_unpacked), METH_FASTCALL, NULL},
     {"tensor", FAST(native_tensor), METH_FASTCALL, NULL},
     {"reshaped", FAST(native_reshaped), METH_FASTCALL, NULL},
     {"picked", FAST(native_picked), METH_FASTCALL, NULL},

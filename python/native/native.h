@@ -61,6 +61,9 @@ enum {
  */
 double *native_numbers(PyObject *x, double *room, Py_ssize_t *length);
 
+/* The number that a plain float or int is; 0 where x is nothing of the kind. */
+int native_number(PyObject *x, double *number);
+
 /* Is x a plain int of 64 bits? */
 int native_integer(PyObject *x, int64_t *integer);
 
@@ -75,6 +78,11 @@ PyObject *native_object(hmath_value *value, PyObject *container);
 
 PyObject *native_short(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *native_know_array(PyObject *module, PyObject *array_type);
+
+/* ---------------------------------------------------------------- lists of rows (rows.c) */
+
+PyObject *native_packed(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *native_unpacked(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 /* ---------------------------------------------------------------- tensors (tensor.c) */
 

@@ -87,7 +87,7 @@ PyObject *native_know_array(PyObject *module, PyObject *array_type)
 /* ---------------------------------------------------------------- numbers */
 
 /* A plain float or int, no bool and no subclass, as a double. */
-static int number_of(PyObject *x, double *number)
+int native_number(PyObject *x, double *number)
 {
     if (PyFloat_CheckExact(x)) {
         *number = PyFloat_AsDouble(x);
@@ -122,7 +122,7 @@ double *native_numbers(PyObject *x, double *room, Py_ssize_t *length)
     if (!numbers)
         return NULL;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!number_of(list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), &numbers[i])) {
+        if (!native_number(list ? PyList_GetItem(x, i) : PyTuple_GetItem(x, i), &numbers[i])) {
             if (numbers != room)
                 PyMem_Free(numbers);
             return NULL;
@@ -163,11 +163,11 @@ hmath_value *native_argument(hmath_context *ctx, char form, PyObject *x)
     switch (form) {
     case 'x':
     case 'd':
-        if (number_of(x, &number))
+        if (native_number(x, &number))
             st = hmath_double_create(ctx, number, &value);
         break;
     case 't':
-        if (number_of(x, &number))
+        if (native_number(x, &number))
             st = hmath_tensor_create(ctx, 0, NULL, &number, &value);
         break;
     case 'i':

@@ -354,3 +354,63 @@ def test_feed_forward_is_the_three(seed: int, rows: int, hidden: int) -> None:
 def test_decode_example(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(ROOT / "examples" / "python" / "decode.py"))
     assert capsys.readouterr().out.endswith("24 rows, 0 numbers differ\n")
+
+
+# ---------------------------------------------------------------- masks and biases as rows
+
+
+@pytest.mark.parametrize("queries", [1, 2, 7])
+@pytest.mark.parametrize("keys", [1, 2, 9])
+@pytest.mark.parametrize("offset", [0, 1, 5, 2**32 - 1, 2**32])
+def test_rows_by_windows_are_rows_by_the_library(queries: int, keys: int, offset: int) -> None:
+    """From 2**32 on, and for NumPy's integers, the library makes the whole matrix."""
+    mask, bias = layers.causal_mask(queries, keys, offset), layers.alibi_bias(0.3, queries, keys, offset)
+    assert mask == np.tri(queries, keys, offset, dtype=bool).tolist()
+    assert mask == layers.causal_mask(np.int64(queries), keys, offset)  # type: ignore[arg-type]
+    assert bias == layers.alibi_bias(0.3, np.int64(queries), keys, offset)  # type: ignore[arg-type]
+
+
+def test_rows_of_masks_are_lists_of_their_own() -> None:
+    mask, bias = layers.causal_mask(3, 3, 0), layers.alibi_bias(1.0, 3, 3, 0)
+    mask[0][0], bias[2][0] = False, 5.0
+    assert mask == [[False, False, False], [True, True, False], [True, True, True]]
+    assert bias == [[0.0, -1.0, -2.0], [-1.0, 0.0, -1.0], [5.0, -1.0, 0.0]]
+
+
+def test_masks_in_every_container_give_the_same() -> None:
+    rng = np.random.default_rng(3)
+    query, key, value = (rng.standard_normal((5, 4)) for _ in range(3))
+    mask, bias = layers.causal_mask(5, 5, 0), layers.alibi_bias(0.5, 5, 5, 0)
+    expected, _ = layers.scaled_dot_product_attention(query, key, value, mask, bias)
+    for masks in (
+        np.array(mask),
+        list(np.array(mask)),
+        tuple(map(tuple, mask)),
+        [np.array(mask)[0], *mask[1:]],
+    ):
+        for biases in (
+            np.array(bias),
+            list(np.array(bias)),
+            tuple(map(tuple, bias)),
+            tensor.from_numpy(np.array(bias)),
+        ):
+            found, _ = layers.scaled_dot_product_attention(query, key, value, masks, biases)
+            assert found.tobytes() == expected.tobytes()
+    numpy_bools = [[np.bool_(x) for x in row] for row in mask]
+    ints = [[int(x) for x in row] for row in bias]
+    layers.scaled_dot_product_attention(query, key, value, numpy_bools, ints)
+    for wrong in (np.array(mask, int), [[int(x) for x in row] for row in mask], [[1.0] * 5] * 5):
+        with pytest.raises(hmath.TypeMismatch, match="mask"):
+            layers.scaled_dot_product_attention(query, key, value, wrong, None)  # type: ignore[arg-type]
+    with pytest.raises(hmath.DimensionMismatch, match="mask"):
+        layers.scaled_dot_product_attention(query, key, value, [[True] * 5, [True] * 4, *mask[2:]], None)
+
+
+def test_an_element_of_rows_that_is_none_is_named() -> None:
+    query = np.ones((2, 1))
+    with pytest.raises(hmath.TypeMismatch, match=r"mask\[3\] is an int; required Bool"):
+        layers.scaled_dot_product_attention(query, query, query, [[True, True], [True, 1]], None)
+    with pytest.raises(hmath.TypeMismatch, match=r"bias\[2\] is a bool; required Double"):
+        layers.scaled_dot_product_attention(query, query, query, None, [[0.0, 0.0], [True, 0.0]])
+    with pytest.raises(hmath.Overflow, match=r"bias\[1\]"):
+        layers.scaled_dot_product_attention(query, query, query, None, [[0.0, 10**400], [0.0, 0.0]])
