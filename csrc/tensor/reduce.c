@@ -259,8 +259,7 @@ hm_wide hm_sum_row_threads(const hm_context *ctx, hm_row_sum of, const double *x
 static void products_block(const void *job, int64_t first, int64_t n, hm_partial *out)
 {
     const sum_job *j = job;
-    const hm_products p =
-        j->kernels->reduce->products(j->x.first + first, j->y.first + first, n);
+    const hm_products p = j->kernels->reduce->products(j->x.first + first, j->y.first + first, n);
     *out = (hm_partial){{p.xx, p.yy, p.xy}};
 }
 

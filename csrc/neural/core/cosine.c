@@ -39,9 +39,9 @@ static hm_status check_vector_of_some_length(hm_context *ctx, const char *argume
 {
     if (!isfinite(squares.value))
         return hm_check_finite(ctx, argument, v->data, v->length);
-    return squares.value != 0 ? HMATH_OK
-                              : hm_fail_domain(ctx, argument, HM_SCALAR, 0.0,
-                                               "a vector other than zero");
+    return squares.value != 0
+               ? HMATH_OK
+               : hm_fail_domain(ctx, argument, HM_SCALAR, 0.0, "a vector other than zero");
 }
 
 static hm_status measure(hm_context *ctx, const hm_doubles *target, const hm_doubles *prediction,
