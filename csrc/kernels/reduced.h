@@ -2,8 +2,9 @@
  * Products in 16-bit formats: operands rounded from double to FP16 or BF16 in one rounding, products
  * accumulated in binary32.
  *
- * The law of a tile: each element is one chain acc <- fmaf(left_k, right_k, acc) in increasing k from +0.
- * It is kept in the double result, which holds every binary32 number, between blocks of depth.
+ * The law: each element is one chain acc <- fmaf(left_k, right_k, acc) in increasing k from +0; then +0 is
+ * added, so that -0 becomes +0. It is kept in the double result, which holds every binary32 number, between
+ * blocks of depth.
  */
 #ifndef HM_REDUCED_KERNELS_H
 #define HM_REDUCED_KERNELS_H

@@ -217,6 +217,23 @@ static void test_hard_sums(const hm_reduced_kernels *k)
             }
 }
 
+/* A product below all subnormal numbers rounds to -0, which is +0 when it is finished. */
+static void test_no_negative_zero(const hm_reduced_kernels *k)
+{
+    enum { MOST = 3 * 32 };
+    const int64_t c = k->tile_columns, columns = 2 * c + 1;
+    const double left[] = {0x1p-100};
+    double right[MOST], out[MOST];
+    float sliver[14 * (1 + HM_SLIVER_GAP)], packed[MOST];
+    for (int64_t j = 0; j < columns; j++)
+        right[j] = -0x1p-100;
+    CHECK(k->pack_left(&bfloat, 1, 1, left, 1, sliver));
+    CHECK(k->pack_right(&bfloat, 1, columns, right, columns, packed, c));
+    CHECK(k->multiply(1, columns, 1, sliver, packed, c, true, out, columns));
+    for (int64_t j = 0; j < columns; j++)
+        CHECK_BITS(out[j], 0.0);
+}
+
 /* Wherever it is: in a panel whose results wait for the next one, in the last, in part of a panel. */
 static void test_infinite_chain_is_told(const hm_reduced_kernels *k, double huge)
 {
@@ -254,6 +271,7 @@ int main(void)
         check_overflow(k, &bfloat, 0x1.ffp127);
         test_products(k, k);
         test_hard_sums(k);
+        test_no_negative_zero(k);
         test_infinite_chain_is_told(k, 0x1p120);
         if (table->reduced_pairs) {
             printf("%s, pairs\n", table->name);

@@ -203,6 +203,12 @@ def test_fp16_gemm_is_the_chain(shape):
             assert got[i, j] == float(total)
 
 
+def test_a_finished_chain_is_no_negative_zero():
+    """The product, below every subnormal number of single precision, rounds to -0."""
+    got = precision.reduced_gemm(precision.BF16, np.array([[1e-30]]), np.array([[-1e-30]]))
+    assert got.tobytes() == np.zeros((1, 1)).tobytes()
+
+
 def nearest_float32(x: Fraction) -> np.float32:
     """x rounded once, by comparing it with the two neighbours of a first guess."""
     guess = np.float32(float(x))

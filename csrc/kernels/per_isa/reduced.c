@@ -375,11 +375,11 @@ typedef struct sums_of_tile {
     int64_t out_stride;
 } sums_of_tile;
 
-/* 0 * x is NaN where x is infinite or NaN, and stays it. */
+/* -0 becomes +0, which an unfinished chain may do as well. 0 * x is NaN where x is infinite or NaN. */
 VEC_INLINE void widen_row(const sums_of_tile *t, int64_t row, vec *poison)
 {
     UNROLL (j, 0, COLUMNS / VEC_WIDTH) {
-        const vec x = vec_load_floats(t->sums + row * COLUMNS + j * VEC_WIDTH);
+        const vec x = vec_load_floats(t->sums + row * COLUMNS + j * VEC_WIDTH) + vec_of(0.0);
         *poison = vec_fma(x, vec_of(0.0), *poison);
         vec_store(t->out + row * t->out_stride + j * VEC_WIDTH, x);
     }
@@ -493,7 +493,7 @@ static bool store_sums(int64_t rows, int64_t columns, const float *sums, double 
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
             const size_t lanes = (size_t)(columns - j < VEC_WIDTH ? columns - j : VEC_WIDTH);
-            vec x = vec_load_floats(sums + i * COLUMNS + j);
+            vec x = vec_load_floats(sums + i * COLUMNS + j) + vec_of(0.0);
             if (lanes < VEC_WIDTH)
                 x = vec_load_partial((const double *)&x, lanes);
             poison = vec_fma(x, vec_of(0.0), poison);
