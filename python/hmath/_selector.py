@@ -26,8 +26,8 @@ class Selector(Handle):
     name: str
     parameters: tuple[float, ...]
 
-    def __init__(self, *_: object, **__: object) -> None:
-        raise made_by_functions(type(self))
+    def __new__(cls, *_: object, **__: object) -> Selector:
+        raise made_by_functions(cls)
 
     def __init_subclass__(cls) -> None:
         constant = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).upper()

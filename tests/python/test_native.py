@@ -110,6 +110,16 @@ def test_an_owner_of_nothing_is_closed(cls: type[Owner]) -> None:
         cls()
 
 
+@pytest.mark.parametrize("cls", [core.Activation, core.Loss, core.Reduction, layers.Training])
+def test_there_is_no_selector_of_nothing(cls: Any) -> None:
+    """It had no name to show, to compare or to hash."""
+    for make in (cls, lambda: cls.__new__(cls)):
+        with pytest.raises(
+            TypeError, match=f"^{cls.__name__} objects are made by functions, not by their class$"
+        ):
+            make()
+
+
 def test_arguments_are_referenced_no_longer_than_the_call() -> None:
     made, numbers, method = ones(2, 2), [1.0, 2.0], core.Huber(1.0)
     arguments: list[Any] = [made, numbers, method]
