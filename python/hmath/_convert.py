@@ -299,14 +299,16 @@ def _rows(
     """`ctype` is the array of elements that _native.packed can fill."""
     rows = sequence(x, argument, expected)
     plain = all(type(row) is list or type(row) is tuple for row in rows)
-    columns = len(rows[0]) if rows and plain else 0
+    count, columns = len(rows), len(rows[0]) if rows and plain else 0
     if plain and all(len(row) == columns for row in rows):
         if ctype is not None:
-            data = _new(ctype, len(rows) * columns)
+            data = _new(ctype, count * columns)
             address = int(ffi.cast("uintptr_t", data))
-            if _native.packed(rows, columns, ctype is _BOOL_ARRAY, address):
-                return (form, 0.0, data, len(rows), columns)
-        return (form, 0.0, packed([x for row in rows for x in row], argument), len(rows), columns)
+            if _native.packed(rows, count, columns, ctype is _BOOL_ARRAY, address):
+                return (form, 0.0, data, count, columns)
+        data = packed([x for row in rows for x in row], argument)
+        if len(data) == count * columns:  # another thread may have changed the rows
+            return (form, 0.0, data, count, columns)
     # Rows of arrays or Tensors, or ragged ones, which the library refuses in its documented order. (An
     # array that is a row is copied: bridge_make keeps nothing that was lent.)
     return _handles([make(_as_list(row_converter(row, argument))) for row in rows])

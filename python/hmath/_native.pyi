@@ -47,7 +47,7 @@ def short(address: int, form: str, /) -> Callable[..., Any]:
 def reduction(address: int, /) -> Callable[..., Any]:
     """The short way into a reduction: of a tensor and an axis, None for all."""
 
-def packed(rows: Any, columns: int, bools: bool, address: int, /) -> bool:
+def packed(rows: Any, count: int, columns: int, bools: bool, address: int, /) -> bool:
     """Write the elements of equal rows, plain bools or plain numbers, to an address; False: they are not."""
 
 def unpacked(address: int, rows: int, columns: int, bools: bool, /) -> list[list[Any]]:

@@ -37,21 +37,25 @@ static int pack_doubles(PyObject *row, Py_ssize_t columns, double *out)
 }
 
 /*
- * packed(rows, columns, bools, address): the elements, bools or else plain numbers, one behind the other to
- * an address that has room for them. False where a row or an element is anything else.
+ * packed(rows, count, columns, bools, address): the elements, bools or else plain numbers, one behind the other
+ * to an address that has room for them. False where a row or an element is anything else, or where another
+ * thread has changed their number since the room was made.
  */
 PyObject *native_packed(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    if (count != 4 || !(PyList_CheckExact(arguments[0]) || PyTuple_CheckExact(arguments[0])))
+    if (count != 5 || !(PyList_CheckExact(arguments[0]) || PyTuple_CheckExact(arguments[0])))
         Py_RETURN_FALSE;
     PyObject *rows = arguments[0];
     const Py_ssize_t n = PyList_CheckExact(rows) ? PyList_Size(rows) : PyTuple_Size(rows);
-    const Py_ssize_t columns = PyLong_AsSsize_t(arguments[1]);
-    const int bools = PyObject_IsTrue(arguments[2]);
-    void *out = PyLong_AsVoidPtr(arguments[3]);
+    const Py_ssize_t expected = PyLong_AsSsize_t(arguments[1]),
+                     columns = PyLong_AsSsize_t(arguments[2]);
+    const int bools = PyObject_IsTrue(arguments[3]);
+    void *out = PyLong_AsVoidPtr(arguments[4]);
     if (PyErr_Occurred())
         return NULL;
+    if (n != expected)
+        Py_RETURN_FALSE;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *row = row_at(rows, i, columns);
         if (!row || !(bools ? pack_bools(row, columns, (uint8_t *)out + i * columns)

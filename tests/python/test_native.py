@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import hmath
-from hmath import HMathError, autodiff, random, tensor
+from hmath import HMathError, _native, autodiff, random, tensor
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
-from hmath._hmath import lib
+from hmath._hmath import ffi, lib
 from hmath._native import Handle, own
 from hmath._owner import Owner
 
@@ -417,3 +417,27 @@ def test_a_new_thread_runs_programs(no_leak: None) -> None:
     thread.start()
     thread.join()
     assert found == [2.0]
+
+
+# ---------------------------------------------------------------- rows
+
+
+def test_rows_are_packed_into_the_room_there_is() -> None:
+    """Another thread may change a list between the look at its lengths and the packing of its elements."""
+    rows = [[1.0, 2.0], [3, 4.5]]
+    room = ffi.new("double[]", 6)
+    address = int(ffi.cast("uintptr_t", room))
+    assert _native.packed(rows, 2, 2, False, address)
+    assert list(room) == [1.0, 2.0, 3.0, 4.5, 0.0, 0.0]
+    assert not _native.packed([*rows, [5.0, 6.0]], 2, 2, False, address)
+    assert not _native.packed(rows, 3, 2, False, address)
+    assert not _native.packed([[1.0, 2.0, 3.0]], 1, 2, False, address)
+    assert not _native.packed([(1.0, True)], 1, 2, False, address)
+    assert not _native.packed([[True, False]], 1, 2, False, address)
+    assert not _native.packed([[1, 0]], 1, 2, True, address)
+    assert not _native.packed([None], 1, 2, True, address)
+    assert not _native.packed(iter(rows), 2, 2, False, address)
+    assert list(room)[4:] == [0.0, 0.0]
+    assert _native.packed([(True, False)], 1, 2, True, address)
+    assert list(ffi.cast("uint8_t *", room)[0:2]) == [1, 0]
+    assert _native.unpacked(address, 1, 2, True) == [[True, False]]
