@@ -23,7 +23,6 @@ typedef struct pooling {
     hm_pool_method method;
     bool bins; /* adaptive: windows are the bins of an even partition */
     hm_window window[AXES];
-    double floor; /* of squares: see kernels/pool.h */
     const double *x;
     double *out;
     int64_t rows, rows_per_chunk; /* output rows: of all planes */
@@ -230,7 +229,7 @@ static bool pool_squares(const pooling *p, const double *x, int64_t pitch, int64
     const hm_pool_kernels *k = p->kernels->pool;
     if (p->method == HM_POOL_AVERAGE)
         return k->square_means(x, pitch, rows, n, out);
-    k->square_maxima(x, pitch, rows, n, p->floor, out);
+    k->square_maxima(x, pitch, rows, n, out);
     return true;
 }
 
@@ -419,16 +418,8 @@ static void find_inner(pooling *p)
 void hm_pool_windows(hm_context *ctx, hm_pool_method method, const hm_window window[AXES],
                      int64_t planes, const double *x, double *out)
 {
-    pooling p = {.method = method, .window = {window[0], window[1], window[2]}, .floor = -INFINITY};
+    pooling p = {.method = method, .window = {window[0], window[1], window[2]}};
     find_inner(&p);
-    run(ctx, &p, planes, x, out);
-}
-
-void hm_pool_square_maxima(hm_context *ctx, const hm_window window[AXES], int64_t planes,
-                           double floor, const double *x, double *out)
-{
-    pooling p = {
-        .method = HM_POOL_MAX, .window = {window[0], window[1], window[2]}, .floor = floor};
     run(ctx, &p, planes, x, out);
 }
 
@@ -477,7 +468,7 @@ hm_status hm_pooling(hm_context *ctx, const hm_pool_mode *mode, const hm_ints *k
 {
     hm_status st;
     hm_shape shape;
-    pooling p = {.method = mode->method, .floor = -INFINITY};
+    pooling p = {.method = mode->method};
     if ((st = hm_plan_pooling(ctx, kernel, stride, padding, &input->shape, p.window, &shape)) !=
             HMATH_OK ||
         (st = hm_check_tensor_finite(ctx, "input", input)) != HMATH_OK ||
@@ -500,7 +491,7 @@ hm_status hm_adaptive_pooling(hm_context *ctx, const hm_pool_mode *mode, const h
         return st;
 
     /* Where every bin has as many cells, bins are windows side by side. */
-    pooling p = {.method = mode->method, .window = {whole, whole, whole}, .floor = -INFINITY};
+    pooling p = {.method = mode->method, .window = {whole, whole, whole}};
     for (int i = 0; i < spatial; i++) {
         const int64_t extent = input->shape.extent[2 + i], places = shape->data[i];
         const int64_t cells = extent % places == 0 && extent > 0 ? extent / places : 1;

@@ -20,8 +20,4 @@ void hm_pool_windows(hm_context *ctx, hm_pool_method method, const hm_window win
 /* What nearly every network pools by: 2 x 2 cells, side by side, without padding. */
 bool hm_pools_squares(const hm_window window[3]);
 
-/* Largest cells of such squares, where none counts as less than `floor`. */
-void hm_pool_square_maxima(hm_context *ctx, const hm_window window[3], int64_t planes, double floor,
-                           const double *x, double *out);
-
 #endif
