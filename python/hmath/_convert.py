@@ -194,14 +194,19 @@ def doubles(x: Any, argument: str) -> Argument:
     """A [Double]: a sequence of numbers, an array of float64, or a Tensor."""
     cls = type(x)
     if cls is list or cls is tuple:
-        return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
+        return _list_argument(_DOUBLES, _double_array(x, argument))
     if cls is _ndarray and x.dtype is _float64 and x.flags.c_contiguous:
         return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape, argument)
     array_like = _lend(x, argument, "List of Double")
     if array_like is not None:
         return array_like
     x = sequence(x, argument, "List of Double")
-    return (_DOUBLES, 0.0, _double_array(x, argument), len(x))
+    return _list_argument(_DOUBLES, _double_array(x, argument))
+
+
+def _list_argument(form: int, data: Any) -> Argument:
+    """As long as the array that was made: a list may say otherwise, or be changed by another thread."""
+    return (form, 0.0, data, len(data))
 
 
 def integers(x: Any, argument: str) -> Argument:
@@ -216,7 +221,7 @@ def integers(x: Any, argument: str) -> Argument:
         if cls is array and x.typecode in "fd":
             raise type_mismatch(argument, "List of Int", x)
         x = sequence(x, argument, "List of Int")
-    return (_INTS, 0.0, _int_array(x, argument), len(x))
+    return _list_argument(_INTS, _int_array(x, argument))
 
 
 def booleans(x: Any, argument: str) -> Argument:
@@ -230,7 +235,7 @@ def booleans(x: Any, argument: str) -> Argument:
         data = _contiguous(numpy_array)
         return (_BOOLS, 0.0, _from_buffer(_BOOL_ARRAY, data), len(data))
     x = sequence(x, argument, "List of Bool")
-    return (_BOOLS, 0.0, _bool_array(x, argument), len(x))
+    return _list_argument(_BOOLS, _bool_array(x, argument))
 
 
 def labels(x: Any, argument: str) -> Argument:

@@ -20,6 +20,7 @@ import hmath
 from hmath import _convert, _result, autodiff, tensor
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
+from hmath import deeplearning_metrics as metrics
 from hmath._call import make
 from hmath._hmath import ffi, lib
 from hmath._result import plain
@@ -631,3 +632,20 @@ def test_a_signalling_nan_is_a_nan() -> None:
         with pytest.raises(hmath.NonFinite):
             call()
     assert math.isnan(tensor.tensor([1], [number])[0])  # type: ignore[list-item]
+
+
+class _Boastful(list[Any]):
+    """A list that says it is longer than it is."""
+
+    def __len__(self) -> int:
+        return 1000
+
+
+def test_a_list_is_as_long_as_its_elements() -> None:
+    one = _Boastful([1.0])
+    assert core.softmax(one) == [1.0]
+    assert core.loss(core.MeanSquaredError, core.Sum, one, [3.0]) == 4.0
+    assert layers.embedding(np.array([[5.0]]), _Boastful([0])).tolist() == [[5.0]]
+    assert metrics.roc_auc(_Boastful([True, False]), [0.75, 0.25]) == 1.0
+    assert metrics.top_k_accuracy(1, [0], _Boastful([[1.0, 0.5]])) == 1.0
+    assert metrics.top_k_accuracy(1, [0], [_Boastful([1.0, 0.5])]) == 1.0
