@@ -7,6 +7,7 @@
  * not slow.
  */
 #include <stdatomic.h>
+#include <string.h>
 
 #include "runtime/pool.h"
 #include "tensor/conv.h"
@@ -146,6 +147,10 @@ static void multiply_lane(void *task, int64_t index)
     weights_job *job = task;
     double *room = job->lane + index * job->lane_doubles;
     workplace place = {.panel = room, .copy = room + job->panel_doubles};
+    const int64_t width = job->kernels->contract->tile_columns;
+    /* What stands beside the last column is multiplied too, and left out: it may as well be numbers. */
+    if (job->columns % width || job->slice_columns % width)
+        memset(place.panel, 0, (size_t)job->panel_doubles * sizeof(double));
     const int64_t slices = job->conv->groups * job->row_slices * job->column_slices;
     const int64_t batch = job->conv->batch;
     bool finite = true;
