@@ -303,9 +303,10 @@ HMATH_CALL hmath_autodiff_push_forward(hmath_context *ctx, const hmath_value *ou
 /* ---------------------------------------------------------------- programs */
 
 /**
- * A program that computes n outputs from values for m variables.
- * @return HMATH_CHECKED also: DomainError (a variable of the graph is missing, an input is no variable
- *         of this graph, or stands there twice)
+ * A program that computes n outputs from values for m variables. Variables on which no output depends may
+ * be among them: a derivative often depends on fewer than what it is the derivative of.
+ * @return HMATH_CHECKED also: DomainError (a variable of the graph is missing, an input is no variable or
+ *         stands there twice)
  */
 HMATH_CALL hmath_autodiff_compile(hmath_context *ctx, const hmath_value *const *outputs, size_t n,
                                   const hmath_value *const *inputs, size_t m, hmath_value **out);

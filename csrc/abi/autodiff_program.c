@@ -136,7 +136,7 @@ hmath_status hmath_autodiff_compile(hmath_context *ctx, const hmath_value *const
         return st;
     if ((st = hm_arg_nodes(&g, "outputs", outputs, n, &of)) == HMATH_OK &&
         (st = hm_arg_nodes(&g, "inputs", inputs, m, &from)) == HMATH_OK)
-        st = hm_program_create(ctx, of, (int64_t)n, from, (int64_t)m, false, &program);
+        st = hm_program_create(ctx, of, (int64_t)n, from, (int64_t)m, &program);
     hm_free(of);
     hm_free(from);
     (void)hm_graph_close(&g, NULL, 0, NULL);
@@ -166,7 +166,7 @@ hmath_status hmath_autodiff_compile_gradient(hmath_context *ctx, const hmath_val
         hm_ad_gradient(&g, of, asked, (int64_t)k, nodes + 1);
     }
     if ((st = g.status) == HMATH_OK)
-        st = hm_program_create(ctx, nodes, (int64_t)k + 1, from, (int64_t)m, true, &program);
+        st = hm_program_create(ctx, nodes, (int64_t)k + 1, from, (int64_t)m, &program);
     hm_free(from);
     hm_free(asked);
     hm_free(nodes);
@@ -324,13 +324,13 @@ hmath_status hmath_program_run(hmath_context *ctx, const hmath_value *program,
 
 /* Compile `n` nodes of an open graph over the given variables, and run that. */
 static hm_status evaluate(hm_graph *g, hm_node *const *outputs, int64_t n,
-                          hm_node *const *variables, int64_t m, bool spare,
-                          const hm_value *const *values, hm_value **results)
+                          hm_node *const *variables, int64_t m, const hm_value *const *values,
+                          hm_value **results)
 {
     hm_program *program = NULL;
     if (g->status != HMATH_OK)
         return g->status;
-    hm_status st = hm_program_create(g->ctx, outputs, n, variables, m, spare, &program);
+    hm_status st = hm_program_create(g->ctx, outputs, n, variables, m, &program);
     if (st == HMATH_OK)
         st = run(g->ctx, program, "values", values, results);
     hm_release(program);
@@ -364,7 +364,7 @@ hmath_status hmath_autodiff_evaluate(hmath_context *ctx, const hmath_value *cons
     if ((st = hm_arg_nodes(&g, "outputs", outputs, n, &of)) == HMATH_OK &&
         (st = hm_arg_nodes(&g, "variables", variables, m, &at)) == HMATH_OK &&
         (st = read_values(&g, values, m)) == HMATH_OK)
-        st = evaluate(&g, of, (int64_t)n, at, (int64_t)m, false, values, results);
+        st = evaluate(&g, of, (int64_t)n, at, (int64_t)m, values, results);
     hm_free(of);
     hm_free(at);
     return leave_evaluation(&g, st);
@@ -397,7 +397,7 @@ hmath_status hmath_autodiff_value_and_gradient(hmath_context *ctx, const hmath_v
         nodes[0] = of;
         hm_ad_gradient(&g, of, asked, (int64_t)k, nodes + 1);
     }
-    st = evaluate(&g, nodes, (int64_t)k + 1, at, (int64_t)m, true, values, results);
+    st = evaluate(&g, nodes, (int64_t)k + 1, at, (int64_t)m, values, results);
     if (st == HMATH_OK) {
         *value = results[0];
         for (size_t i = 0; i < k; i++)
@@ -493,7 +493,7 @@ hmath_status hmath_autodiff_jacobian(hmath_context *ctx, const hmath_value *outp
         st = append_node(&g, &at, m, seed);
     }
     if (st == HMATH_OK &&
-        (st = hm_program_create(ctx, &pulled, 1, at, (int64_t)m + 1, true, &program)) == HMATH_OK &&
+        (st = hm_program_create(ctx, &pulled, 1, at, (int64_t)m + 1, &program)) == HMATH_OK &&
         (st = hm_tensor_create(ctx, &shape, &jacobian)) == HMATH_OK &&
         (st = jacobian_rows(ctx, program, &seed_shape, values, (int64_t)m, with, jacobian)) ==
             HMATH_OK) {
@@ -550,7 +550,7 @@ hmath_status hmath_autodiff_jvp(hmath_context *ctx, const hmath_value *output,
         hm_forward_mode(&g, &of, 1, moving, along, k, &nodes[1]);
         zeros_for_nothing(&g, &of, 1, &nodes[1]);
     }
-    st = evaluate(&g, nodes, 2, at, (int64_t)m, false, values, results);
+    st = evaluate(&g, nodes, 2, at, (int64_t)m, values, results);
     if (st == HMATH_OK) {
         *value = results[0];
         *tangent = results[1];

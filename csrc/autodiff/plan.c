@@ -69,11 +69,23 @@ void hm_plan_give_back(hm_planner *p, int64_t from, int64_t to)
 
 /* ------------------------------------------------- mark */
 
+/* An input that no output depends on, but that has this name. */
+static bool stands_in(const hm_planner *p, const char *name)
+{
+    for (int64_t j = 0; j < p->program->input_count; j++) {
+        const hm_node *node = p->program->inputs[j];
+        if (*name && strcmp(hm_variable_name(node), name) == 0 && hm_plan_find(p, node) == HM_NONE)
+            return true;
+    }
+    return false;
+}
+
 static hm_status fail_unbound(hm_planner *p, const hm_node *node)
 {
     char found[HM_TEXT];
     const char *name = hm_variable_name(node);
-    snprintf(found, sizeof found, "leave out the variable %s", *name ? name : "(without a name)");
+    snprintf(found, sizeof found, "leave out the variable %s%s", *name ? name : "(without a name)",
+             stands_in(p, name) ? " (theirs is another one of that name)" : "");
     return hm_fail_requirement(p->ctx, "inputs", found, "every variable of the graph");
 }
 
@@ -89,7 +101,11 @@ static void mark_live(hm_planner *p)
     }
 }
 
-static hm_status match_inputs(hm_planner *p, bool spare)
+/*
+ * An input may be one that no output depends on: a derivative often depends on fewer variables than what it
+ * is the derivative of.
+ */
+static hm_status match_inputs(hm_planner *p)
 {
     for (int64_t j = 0; j < p->program->input_count; j++) {
         const hm_node *node = p->program->inputs[j];
@@ -97,12 +113,6 @@ static hm_status match_inputs(hm_planner *p, bool spare)
             return hm_fail_requirement(p->ctx, "inputs", "hold a node that is no variable",
                                        "variables only");
         int32_t i = hm_plan_find(p, node);
-        if (i == HM_NONE && !spare) {
-            char found[HM_TEXT];
-            snprintf(found, sizeof found, "hold %s, on which no output depends",
-                     hm_variable_name(node));
-            return hm_fail_requirement(p->ctx, "inputs", found, "variables of this graph");
-        }
         if (i == HM_NONE)
             continue;
         if (p->input[i] != HM_NONE)
@@ -140,11 +150,11 @@ static hm_status prepare(hm_planner *p)
     return ok ? HMATH_OK : hm_plan_no_memory(p);
 }
 
-hm_status hm_plan(hm_context *ctx, hm_program *program, bool spare)
+hm_status hm_plan(hm_context *ctx, hm_program *program)
 {
     hm_planner p = {.ctx = ctx, .program = program};
     hm_status st;
-    if ((st = prepare(&p)) == HMATH_OK && (st = match_inputs(&p, spare)) == HMATH_OK &&
+    if ((st = prepare(&p)) == HMATH_OK && (st = match_inputs(&p)) == HMATH_OK &&
         (st = hm_plan_canonicalise(&p)) == HMATH_OK) {
         mark_live(&p);
         if ((st = hm_plan_schedule(&p)) == HMATH_OK && (st = hm_plan_place(&p)) == HMATH_OK)

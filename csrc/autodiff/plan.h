@@ -141,7 +141,7 @@ struct hm_program {
 };
 
 /* Fill in everything of a program whose inputs and outputs stand. */
-hm_status hm_plan(hm_context *ctx, hm_program *program, bool spare);
+hm_status hm_plan(hm_context *ctx, hm_program *program);
 
 /* Memory that lives as long as the program; NULL where there is none. */
 void *hm_program_keep(hm_program *program, size_t count, size_t size);

@@ -39,8 +39,7 @@ static hm_node **keep_nodes(hm_program *program, hm_node *const *nodes, int64_t 
 }
 
 hm_status hm_program_create(hm_context *ctx, hm_node *const *outputs, int64_t output_count,
-                            hm_node *const *inputs, int64_t input_count, bool spare,
-                            hm_program **out)
+                            hm_node *const *inputs, int64_t input_count, hm_program **out)
 {
     hm_program *program = NULL;
     hm_status st = hm_value_create(ctx, &program_class, sizeof *program, &program);
@@ -54,7 +53,7 @@ hm_status hm_program_create(hm_context *ctx, hm_node *const *outputs, int64_t ou
     if (!program->outputs || !program->inputs || !program->scalar_inputs)
         st = hm_fail_memory(ctx);
     else
-        st = hm_plan(ctx, program, spare);
+        st = hm_plan(ctx, program);
     if (st != HMATH_OK) {
         hm_release(program);
         return st;

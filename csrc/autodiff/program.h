@@ -16,12 +16,10 @@ typedef struct hm_program hm_program;
 
 /*
  * A program that computes `outputs` from values for `inputs`, which are variables. Every variable that
- * the outputs depend on has to be among them (DomainError else), and unless `spare` is set each of them
- * has to take part.
+ * the outputs depend on has to be among them (DomainError else); others may be.
  */
 hm_status hm_program_create(hm_context *ctx, hm_node *const *outputs, int64_t output_count,
-                            hm_node *const *inputs, int64_t input_count, bool spare,
-                            hm_program **out);
+                            hm_node *const *inputs, int64_t input_count, hm_program **out);
 
 int64_t hm_program_input_count(const hm_program *program);
 int64_t hm_program_output_count(const hm_program *program);

@@ -1157,7 +1157,8 @@ def _compile(outputs: list[CData], inputs: list[CData]) -> CData:
 def compile(outputs: Node | Sequence[Node], inputs: Sequence[Node]) -> Program:
     """A :class:`Program` that computes the outputs from values for the inputs, which are variables.
 
-    ``DomainError``: a variable of the graph is missing, or an input is no variable of the graph.
+    Variables on which no output depends may be among them.
+    ``DomainError``: a variable of the graph is missing, or an input is no variable.
     """
     one = isinstance(outputs, Node)
     of = _operands([outputs] if one else outputs, "outputs")

@@ -83,7 +83,7 @@ static double value_at(const trial *t, hm_node *node, double along)
     hm_program *program = NULL;
     double *out = &result;
     CHECK_INT(hm_enter(ctx, "test"), HMATH_OK);
-    hm_status st = hm_program_create(ctx, &node, 1, inputs, n, true, &program);
+    hm_status st = hm_program_create(ctx, &node, 1, inputs, n, &program);
     if (st == HMATH_OK)
         st = hm_program_run(ctx, program, data, &out);
     hm_leave(ctx, st);
