@@ -35,6 +35,8 @@ else:
 
 def fits(value: object, expected: Any) -> bool:
     origin, arguments = get_origin(expected), get_args(expected)
+    if hasattr(origin, "__value__"):  # an alias, as NumPy 2.5 makes NDArray one
+        origin = get_origin(origin.__value__)
     if origin is list:
         return isinstance(value, list) and all(fits(item, arguments[0]) for item in value)
     if origin is tuple:
