@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hmath
+from hmath import autodiff as ad
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
 from hmath import tensor
@@ -234,6 +235,43 @@ def test_convolution_far_beyond_the_input() -> None:
     one = np.array([[[2.0]]])
     options = layers.ConvOptions([LARGEST], [0], [1], 1)
     assert layers.transposed_convolution([0], options, one, w, [0]).tolist() == [[[2.0, 20.0, 200.0]]]
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("extents", [(6,), (1,), (2, 5), (4, 1, 3)], ids=str)
+@pytest.mark.parametrize("stride", [1, 2, 3, 5, 7, LARGEST])
+def test_pointwise_convolution_with_a_stride(groups: int, extents: tuple[int, ...], stride: int) -> None:
+    """A kernel of one tap is a matrix product of the pixels that the stride meets, also of a single one."""
+    rng = np.random.default_rng(7)
+    axes = len(extents)
+    x = rng.integers(-9, 9, (2, 3, *extents)).astype(float)
+    w = rng.integers(-9, 9, (3, 3 // groups) + (1,) * axes).astype(float)
+    options = layers.ConvOptions([stride] * axes, [0] * axes, [1] * axes, groups)
+    mixing = np.zeros((3, 3))
+    for o in range(3):
+        first = o // (3 // groups) * (3 // groups)
+        mixing[o, first : first + 3 // groups] = w.reshape(3, -1)[o]
+    met = x[(..., *[slice(None, None, stride)] * axes)]
+    wanted = np.einsum("oc,nc...->no...", mixing, met)
+    assert np.array_equal(layers.convolution(options, x, w, [0.0] * 3), wanted)
+
+    inputs, weights = ad.variable("x", x.shape), ad.variable("w", w.shape)
+    output = layers.convolution_ad(options, inputs, weights, [0.0] * 3)
+    cotangent = rng.integers(-9, 9, wanted.shape).astype(float)
+    _, (to_input, to_weights) = ad.value_and_gradient(ad.sum(output * cotangent), {inputs: x, weights: w})
+    spread = np.zeros_like(x)
+    spread[(..., *[slice(None, None, stride)] * axes)] = np.einsum("oc,no...->nc...", mixing, cotangent)
+    assert np.array_equal(to_input.numpy(), spread)
+    places = (0, *range(2, 2 + axes))
+    products = np.tensordot(cotangent, met, (places, places))
+    blocks = [products[o, o // (3 // groups) * (3 // groups) :][: 3 // groups] for o in range(3)]
+    assert np.array_equal(to_weights.numpy().reshape(3, -1), blocks)
+
+    if stride < 10:
+        back = [e - (m - 1) * stride - 1 for e, m in zip(extents, met.shape[2:], strict=True)]
+        turned = w.reshape(3, 3 // groups, *[1] * axes)  # of [in, out / groups]
+        got = layers.transposed_convolution(back, options, cotangent, turned, [0.0] * 3)
+        assert np.array_equal(got, spread)
 
 
 # ---------------------------------------------------------------- positions

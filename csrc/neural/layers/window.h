@@ -13,8 +13,9 @@ typedef struct hm_window {
 /*
  * places = floor((extent + 2*padding - dilation*(kernel-1) - 1) / stride) + 1. DimensionMismatch
  * where that is below 1, in terms of the axis of `input`; HMATH_NO_MEMORY where it, or the extent
- * with its padding, does not fit 64 bits. A stride that a single window never takes becomes 1, so
- * does the dilation of a kernel of extent 1; then (places-1)*stride + dilation*(kernel-1) < 2^63.
+ * with its padding, does not fit 64 bits. A stride that a single window never takes becomes the
+ * least for which this formula holds, the dilation of a kernel of extent 1 becomes 1; then
+ * (places-1)*stride + dilation*(kernel-1) < 2^63.
  */
 hm_status hm_window_slide(hm_context *ctx, int axis, hm_window *window);
 
