@@ -17,6 +17,7 @@ static hm_status build_op(hm_planner *p, hm_step *step, int32_t i)
     step->op.node = node;
     step->op.inputs = inputs;
     step->op.output = p->place[i];
+    step->op.absorbed = p->absorbs[i];
     return HMATH_OK;
 }
 

@@ -54,6 +54,7 @@ typedef struct hm_run {
     const hm_node *node; /* shapes and attributes */
     const double *const *inputs;
     double *output;
+    bool absorbed; /* the first input is what the node that made it was made of; see absorbs */
 } hm_run;
 
 struct hm_op {
@@ -92,6 +93,12 @@ struct hm_op {
      * node of ReLU of x. NULL, or returns NULL, where the op cannot.
      */
     hm_node *(*rectify)(hm_graph *g, hm_node *node, hm_node *rectified, hm_node *x);
+
+    /*
+     * Can `run` do the work of the elementwise node of one input that its own first input is, in the same
+     * pass and with the bits of two? Programs make use of it where nobody else reads that node. NULL: no.
+     */
+    bool (*absorbs)(const hm_node *node, const hm_node *first);
 
     /* The tangent of the result; tangents[i] is NULL for zero. Not needed where a flag says it all. */
     hm_node *(*tangent)(hm_graph *g, hm_node *node, hm_node *const *tangents);

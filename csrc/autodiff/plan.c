@@ -101,6 +101,41 @@ static void mark_live(hm_planner *p)
     }
 }
 
+/* Can node i do the work of its first input, an elementwise one that is not known yet? */
+static bool can_absorb(const hm_planner *p, int32_t i)
+{
+    const hm_node *node = p->order.nodes[i];
+    if (!node->op->absorbs || !p->live[i] || p->constant[i])
+        return false;
+    const int32_t first = hm_plan_input(p, i, 0);
+    return !hm_plan_is_leaf(p, first) && hm_plan_is_elementwise(p, first) &&
+           node->op->absorbs(node, p->order.nodes[first]);
+}
+
+/* Elementwise nodes read only by such as do their work as well are computed there. */
+static hm_status absorb(hm_planner *p)
+{
+    const int64_t mark = hm_plan_mark(p);
+    bool *read = hm_plan_filled(p, p->n, sizeof(bool), 0);
+    if (!read)
+        return hm_plan_no_memory(p);
+    for (int64_t j = 0; j < p->program->output_count; j++)
+        read[p->canonical[hm_plan_find(p, p->program->outputs[j])]] = true;
+    for (int32_t i = 0; i < p->n; i++)
+        for (int32_t k = can_absorb(p, i); p->live[i] && k < p->order.nodes[i]->count; k++)
+            read[hm_plan_input(p, i, k)] = true;
+    for (int32_t i = 0; i < p->n; i++) {
+        const int32_t first = can_absorb(p, i) ? hm_plan_input(p, i, 0) : HM_NONE;
+        if (first == HM_NONE || read[first])
+            continue;
+        p->absorbs[i] = true;
+        p->live[first] = false;
+        p->order.inputs[p->order.first_input[i]] = hm_plan_input(p, first, 0);
+    }
+    hm_plan_give_back(p, mark, hm_plan_mark(p));
+    return HMATH_OK;
+}
+
 /*
  * An input may be one that no output depends on: a derivative often depends on fewer variables than what it
  * is the derivative of.
@@ -141,12 +176,13 @@ static hm_status prepare(hm_planner *p)
     p->constant = hm_plan_filled(p, p->n, sizeof(double *), 0);
     p->input = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->live = hm_plan_filled(p, p->n, sizeof(bool), 0);
+    p->absorbs = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->step = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->last_use = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->escapes = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->place = hm_plan_filled(p, p->n, sizeof(hm_place), 0);
-    bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->step &&
-              p->last_use && p->escapes && p->place;
+    bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->absorbs &&
+              p->step && p->last_use && p->escapes && p->place;
     return ok ? HMATH_OK : hm_plan_no_memory(p);
 }
 
@@ -157,7 +193,8 @@ hm_status hm_plan(hm_context *ctx, hm_program *program)
     if ((st = prepare(&p)) == HMATH_OK && (st = match_inputs(&p)) == HMATH_OK &&
         (st = hm_plan_canonicalise(&p)) == HMATH_OK) {
         mark_live(&p);
-        if ((st = hm_plan_schedule(&p)) == HMATH_OK && (st = hm_plan_place(&p)) == HMATH_OK)
+        if ((st = absorb(&p)) == HMATH_OK && (st = hm_plan_schedule(&p)) == HMATH_OK &&
+            (st = hm_plan_place(&p)) == HMATH_OK)
             st = hm_plan_emit(&p);
     }
     arena_free(&p.temporary);

@@ -102,6 +102,7 @@ typedef struct hm_step {
             const hm_node *node;
             const hm_place *inputs;
             hm_place output;
+            bool absorbed; /* as the run is told */
         } op;
         hm_tiles tiles;
         hm_scalars scalars;

@@ -3,7 +3,7 @@
  * oldest first; each phase fills in what the next ones read:
  *
  *   canonical.c  equal nodes become one (equal.c), constant ones are computed, views find their root
- *   plan.c       what the outputs need
+ *   plan.c       what the outputs need, and what of it is done by those that read it
  *   schedule.c   which elementwise nodes run together, and when every step runs
  *   place.c      scalars, and by liveness the workspace
  *   emit.c       the steps; emit_tiles.c those of elementwise nodes, chains.c the arithmetic in them
@@ -35,6 +35,7 @@ typedef struct hm_planner {
     const double **constant; /* the numbers of a node known now, or NULL */
     int32_t *input;          /* of a variable: which input of the program; HM_NONE */
     bool *live;
+    bool *absorbs;     /* does the work of its first input too, and reads what that was made of */
     int32_t *step;     /* of a computed root */
     int32_t *last_use; /* the last step that reads a root */
     bool *escapes;     /* read outside the step that makes it */

@@ -134,7 +134,8 @@ static hm_status run_op(const hm_frame *frame, const hm_step *step)
     const hm_node *node = step->op.node;
     for (int32_t k = 0; k < node->count; k++)
         frame->pointers[k] = hm_place_pointer(frame, &step->op.inputs[k]);
-    hm_run run = {frame->ctx, node, frame->pointers, hm_place_pointer(frame, &step->op.output)};
+    hm_run run = {frame->ctx, node, frame->pointers, hm_place_pointer(frame, &step->op.output),
+                  step->op.absorbed};
     const char *outer = hm_context_rename(frame->ctx, node->op->name);
     hm_status st = node->op->run(&run);
     hm_context_rename(frame->ctx, outer);

@@ -25,14 +25,15 @@ typedef struct hm_pool_kernels {
      * has the cells of the rows at x + 2*r*pitch and pitch behind it; window i of these is top[2i],
      * top[2i+1], bottom[2i], bottom[2i+1], in this order. Results lie row after row.
      *
-     * The bits of the two above.
+     * The bits of the two above; but no cell counts as less than `floor`: -infinity, or 0, which
+     * rectifies what is pooled.
      */
-    void (*square_maxima)(const double *x, int64_t pitch, int64_t rows, int64_t n, double *out);
+    void (*square_maxima)(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,
+                          double *out);
     bool (*square_means)(const double *x, int64_t pitch, int64_t rows, int64_t n, double *out);
 
     /*
-     * The derivative of square_maxima, where no cell counts as less than `floor`: -infinity, or 0 where
-     * what is pooled was rectified. The first cell of the largest gets its window's number from `from`,
+     * The derivative of square_maxima, with its `floor`. The first cell of the largest gets its window's number from `from`,
      * plus +0, times 0 where it is not above the floor; the other three get +0. `to` lies as x does.
      */
     void (*square_scatter)(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,

@@ -44,6 +44,9 @@ hm_node *hm_ad_erf(hm_graph *g, hm_node *value);
 hm_node *hm_ad_activation(hm_graph *g, int32_t method, double parameter, hm_node *value);
 hm_node *hm_ad_activation_derivative(hm_graph *g, int32_t method, double parameter, hm_node *value);
 
+/* Is it ReLU of something? */
+bool hm_is_rectified(const hm_node *node);
+
 hm_node *hm_ad_broadcast_to(hm_graph *g, hm_node *value, const hm_shape *shape);
 
 /* A shape full of one number. */

@@ -308,6 +308,12 @@ hm_node *hm_ad_activation(hm_graph *g, int32_t method, double parameter, hm_node
     return hm_graph_make1(g, &hm_op_activation, &a, sizeof a, value);
 }
 
+bool hm_is_rectified(const hm_node *node)
+{
+    return node->op == &hm_op_activation &&
+           ((const activation *)hm_node_attributes(node))->method == HM_ACTIVATION_relu;
+}
+
 hm_node *hm_ad_activation_derivative(hm_graph *g, int32_t method, double parameter, hm_node *value)
 {
     activation a = {method, parameter};

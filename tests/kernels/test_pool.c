@@ -70,7 +70,11 @@ static void test_pool__squares(const hm_pool_kernels *k)
                 fmax(fmax(top[2 * i], top[2 * i + 1]), fmax(bottom[2 * i], bottom[2 * i + 1])) +
                 0.0;
         out[n] = 77;
-        k->square_maxima(top, bottom - top, 1, n, out);
+        k->square_maxima(top, bottom - top, 1, n, -INFINITY, out);
+        check_results(n, right);
+        for (int64_t i = 0; i < n; i++)
+            right[i] = fmax(right[i], 0.0) + 0.0;
+        k->square_maxima(top, bottom - top, 1, n, 0.0, out);
         check_results(n, right);
         for (int64_t i = 0; i < n; i++) {
             const double *term[] = {top + 2 * i, top + 2 * i + 1, bottom + 2 * i,
@@ -92,10 +96,10 @@ static void test_pool__rows_of_squares(const hm_pool_kernels *k)
             enum { ROWS = 3 };
             static double largest[ROWS * 20], mean[ROWS * 20], one[20];
             const double *cells = x[0] + n % 3;
-            k->square_maxima(cells, pitch, ROWS, n, largest);
+            k->square_maxima(cells, pitch, ROWS, n, -INFINITY, largest);
             CHECK(k->square_means(cells, pitch, ROWS, n, mean));
             for (int64_t r = 0; r < ROWS; r++) {
-                k->square_maxima(cells + 2 * r * pitch, pitch, 1, n, one);
+                k->square_maxima(cells + 2 * r * pitch, pitch, 1, n, -INFINITY, one);
                 for (int64_t i = 0; i < n; i++)
                     CHECK(same(largest[r * n + i], one[i]));
                 CHECK(k->square_means(cells + 2 * r * pitch, pitch, 1, n, one));

@@ -109,6 +109,29 @@ def test_other_kinks() -> None:
     assert len(at_boundary) == 2
 
 
+def test_pooling_rectifies_on_the_way_where_nobody_else_asks() -> None:
+    """One step less, and the bits of both; ties and negative zeros are what could tell."""
+    x = ad.variable("x", (2, 3, 7, 19))
+    rectified = ad.activation(core.ReLU, x)
+    pooled = ad.pooling(layers.MaxPool, [2, 2], [2, 2], [0, 0], rectified)
+    slopes = ad.gradient(ad.sum(pooled * pooled), x)
+    data = np.random.default_rng(1).integers(-3, 4, x.shape).astype(float)
+    data[data == 0] = -0.0
+    short = ad.compile([pooled, slopes], [x])
+    asked = {"itself": rectified, "a view": ad.reshape(rectified, (-1,)), "a node": rectified + 1.0}
+    for name, other in asked.items():
+        long = ad.compile([pooled, slopes, other], [x])
+        assert long.steps > short.steps, name
+        results = [np.asarray(r) for r in long(data)]
+        for wanted, got in zip(results, short(data), strict=False):
+            assert np.asarray(got).tobytes() == wanted.tobytes(), name
+        assert np.array_equal(results[2].reshape(data.shape) - (name == "a node"), np.maximum(data, 0.0))
+    cells = np.maximum(data[:, :, :6, :18], 0.0).reshape(2, 3, 3, 2, 9, 2).max((3, 5))
+    assert np.array_equal(np.asarray(short(data)[0]), cells)
+    overlapping = ad.pooling(layers.MaxPool, [3, 3], [1, 1], [1, 1], rectified)
+    assert ad.evaluate(overlapping, {x: data}).values[0] == max(0.0, data[0, 0, :2, :2].max())
+
+
 def test_fully_masked_attention_row_is_zero() -> None:
     q, k, v = (ad.variable(n, (2, 3)) for n in "qkv")
     out = layers.scaled_dot_product_attention_ad(q, k, v, [[False, False], [True, False]])

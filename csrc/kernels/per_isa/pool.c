@@ -118,23 +118,25 @@ VEC_INLINE squares load_squares(const double *x, int64_t pitch, size_t count)
     return s;
 }
 
-VEC_INLINE vec largest_of_square(const double *x, int64_t pitch, size_t count)
+VEC_INLINE vec largest_of_square(const double *x, int64_t pitch, vec floor, size_t count)
 {
     const squares s = load_squares(x, pitch, count);
     const vec left = vec_max(s.bottom_left, s.top_left);
     const vec right = vec_max(s.bottom_right, s.top_right);
-    return vec_max(right, left) + 0.0;
+    return vec_max(vec_max(right, left), floor) + 0.0;
 }
 
-static void square_maxima(const double *x, int64_t pitch, int64_t rows, int64_t n, double *out)
+static void square_maxima(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,
+                          double *out)
 {
+    const vec least = vec_of(floor);
     for (; rows > 0; rows--, x += 2 * pitch, out += n) {
         int64_t i = 0;
         for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
-            vec_store(out + i, largest_of_square(x + 2 * i, pitch, VEC_WIDTH));
+            vec_store(out + i, largest_of_square(x + 2 * i, pitch, least, VEC_WIDTH));
         if (i < n) {
             const size_t count = (size_t)(n - i);
-            vec_store_partial(out + i, count, largest_of_square(x + 2 * i, pitch, count));
+            vec_store_partial(out + i, count, largest_of_square(x + 2 * i, pitch, least, count));
         }
     }
 }

@@ -46,9 +46,18 @@ static int64_t plane_count(const pooling *p) { return p->input.extent[0] * p->in
 static hm_status pool_run(const hm_run *run)
 {
     const pooling *p = hm_node_attributes(run->node);
-    hm_pool_windows(run->ctx, (hm_pool_method)p->method, p->window, plane_count(p), run->inputs[0],
-                    run->output);
+    if (run->absorbed)
+        hm_pool_rectified(run->ctx, p->window, plane_count(p), run->inputs[0], run->output);
+    else
+        hm_pool_windows(run->ctx, (hm_pool_method)p->method, p->window, plane_count(p),
+                        run->inputs[0], run->output);
     return HMATH_OK;
+}
+
+static bool absorbs_rectification(const hm_node *node, const hm_node *first)
+{
+    const pooling *p = hm_node_attributes(node);
+    return hm_is_rectified(first) && hm_pools_squares(p->window);
 }
 
 /* ------------------------------------------------- window by window */
@@ -338,7 +347,8 @@ const hm_op hm_op_max_pool = {.name = "layers.pooling",
                               .arity = 1,
                               .shape = output_shape,
                               .run = pool_run,
-                              .reverse = max_reverse};
+                              .reverse = max_reverse,
+                              .absorbs = absorbs_rectification};
 
 const hm_op hm_op_max_pool_scatter = {.name = "layers.pooling",
                                       .arguments = input_cotangent,

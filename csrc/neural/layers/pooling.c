@@ -4,6 +4,7 @@
  * (kernels/pool.h); an output at the border, or one of an uneven bin, is a reduction over its own
  * cells, with the same bits.
  */
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ enum { AXES = 3 };
 typedef struct pooling {
     const hm_kernels *kernels;
     hm_pool_method method;
-    bool bins; /* adaptive: windows are the bins of an even partition */
+    bool bins;      /* adaptive: windows are the bins of an even partition */
+    bool rectified; /* maxima of squares only: no cell counts as less than 0 */
     hm_window window[AXES];
     const double *x;
     double *out;
@@ -229,7 +231,7 @@ static bool pool_squares(const pooling *p, const double *x, int64_t pitch, int64
     const hm_pool_kernels *k = p->kernels->pool;
     if (p->method == HM_POOL_AVERAGE)
         return k->square_means(x, pitch, rows, n, out);
-    k->square_maxima(x, pitch, rows, n, out);
+    k->square_maxima(x, pitch, rows, n, p->rectified ? 0.0 : -INFINITY, out);
     return true;
 }
 
@@ -420,6 +422,15 @@ void hm_pool_windows(hm_context *ctx, hm_pool_method method, const hm_window win
 {
     pooling p = {.method = method, .window = {window[0], window[1], window[2]}};
     find_inner(&p);
+    run(ctx, &p, planes, x, out);
+}
+
+void hm_pool_rectified(hm_context *ctx, const hm_window window[AXES], int64_t planes,
+                       const double *x, double *out)
+{
+    assert(hm_pools_squares(window));
+    pooling p = {
+        .method = HM_POOL_MAX, .rectified = true, .window = {window[0], window[1], window[2]}};
     run(ctx, &p, planes, x, out);
 }
 

@@ -17,6 +17,10 @@ hm_status hm_check_pool_padding(hm_context *ctx, const hm_ints *kernel, const hm
 void hm_pool_windows(hm_context *ctx, hm_pool_method method, const hm_window window[3],
                      int64_t planes, const double *x, double *out);
 
+/* Maxima of squares (below) of what is rectified on the way. */
+void hm_pool_rectified(hm_context *ctx, const hm_window window[3], int64_t planes, const double *x,
+                       double *out);
+
 /* What nearly every network pools by: 2 x 2 cells, side by side, without padding. */
 bool hm_pools_squares(const hm_window window[3]);
 
