@@ -106,6 +106,16 @@ def has_axes(x: Any) -> bool:
     return isinstance(rank, int) and rank > 0
 
 
+def may_be_doubles(x: Any) -> bool:
+    """Are the elements doubles, as far as x is an array of any library, which would be widened in silence?"""
+    numpy_array = _numpy_array(x)
+    if numpy_array is not None:
+        return bool(numpy_array.dtype.char == "d")
+    if isinstance(x, (array, memoryview)):
+        return memoryview(x).format == "d"
+    return not hasattr(x, "dtype")
+
+
 def maybe(converter: Callable[..., Argument], x: Any, *details: Any) -> Argument:
     """A Maybe: None, or what the converter takes."""
     return NONE if x is None else converter(x, *details)
@@ -218,7 +228,7 @@ def integers(x: Any, argument: str) -> Argument:
         numpy_array = _numpy_array(x)
         if numpy_array is not None:
             return _numpy_integers(numpy_array, argument)
-        if cls is array and x.typecode in "fd":
+        if isinstance(x, array) and memoryview(x).format in ("f", "d"):
             raise type_mismatch(argument, "List of Int", x)
         x = sequence(x, argument, "List of Int")
     return _list_argument(_INTS, _int_array(x, argument))
@@ -403,7 +413,7 @@ def float_data(x: Any, argument: str) -> Any:
     numpy_array = _numpy_array(x)
     if numpy_array is not None and numpy_array.dtype.char == "f":
         return _from_buffer(_FLOAT_ARRAY, _contiguous(numpy_array))
-    if isinstance(x, array) and x.typecode == "f":
+    if isinstance(x, array) and memoryview(x).format == "f":
         return _from_buffer(_FLOAT_ARRAY, x)
     numbers = ffi.unpack(data, len(data)) if len(data := double_data(x, argument)) else []
     try:
@@ -468,7 +478,11 @@ def _tensor_argument(data: Any, shape: tuple[int, ...], argument: str) -> Argume
 
 
 def _numpy_array(x: Any) -> Any:
-    """x where it is a NumPy array, else None. A masked array has elements that are none."""
+    """x where it is a NumPy array, else None. A masked array has elements that are none.
+
+    An array of a subclass comes as one of NumPy's own over the same memory: what its class says of its shape,
+    length or type need not be so.
+    """
     global _ndarray, _float64
     numpy = sys.modules.get("numpy")
     if numpy is None:
@@ -476,7 +490,12 @@ def _numpy_array(x: Any) -> Any:
     if _ndarray is None:
         _ndarray, _float64 = numpy.ndarray, numpy.dtype("float64")
         _native.know_array(_ndarray)
-    return x if isinstance(x, numpy.ndarray) and not hasattr(x, "mask") else None
+    cls = type(x)
+    if cls is _ndarray:
+        return x
+    if not issubclass(cls, _ndarray) or hasattr(x, "mask"):
+        return None
+    return _ndarray.view(x, _ndarray)
 
 
 def _is_numpy_bool(x: Any) -> bool:
@@ -504,12 +523,14 @@ def _numpy_integers(x: Any, argument: str) -> Argument:
 
 
 def sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
-    """x as a sequence that can be walked twice.
+    """x as a sequence that can be walked twice: a list or tuple, which has as many elements as it says.
 
     Text, mappings and arrays of other libraries are none: the last would be widened in silence.
     """
-    if isinstance(x, (list, tuple)):
+    if type(x) is list or type(x) is tuple:
         return x
+    if isinstance(x, (list, tuple)):
+        return list(iter(x))  # without asking it how many they are
     sized = hasattr(x, "__len__") and hasattr(x, "__getitem__") and getattr(x, "ndim", 1) != 0
     if not sized or isinstance(x, (type, *_TEXT)) or hasattr(x, "keys") or hasattr(x, "dtype"):
         raise type_mismatch(argument, expected, x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -174,11 +175,27 @@ def domain_error(argument: str, found: float | str, requirement: str) -> errors.
     )
 
 
-def non_finite(argument: str, number: float) -> errors.NonFinite:
-    """A parameter of a function that is made of others of this package."""
+def non_finite(argument: str, number: float | None, index: int | None = None) -> errors.NonFinite:
+    """A parameter of a function that is made of others of this package, or an element of one."""
     name = operation()
-    message = f"{name}: {argument} = {number} is not finite"
-    return errors.NonFinite(errors.MathError("NonFinite", name, message, argument=argument, value=number))
+    message = f"{name}: {_place(argument, index)} = {number} is not finite"
+    return errors.NonFinite(
+        errors.MathError("NonFinite", name, message, argument=argument, index=index, value=number)
+    )
+
+
+def renamed(error: errors.HMathError, **names: str) -> errors.HMathError:
+    """The failure of a function of the library as one of the public function that is being called.
+
+    `names`: the library's names of arguments and this function's.
+    """
+    found, name = error.math_error, operation()
+    argument = names.get(found.argument or "", found.argument)
+    place = f": {found.argument}" if found.argument else ":"
+    message = found.message.replace(
+        f"{found.operation}{place}", f"{name}: {argument}" if found.argument else f"{name}:", 1
+    )
+    return type(error)(replace(found, operation=name, argument=argument, message=message))
 
 
 def overflow(argument: str, index: int | None = None) -> errors.Overflow:
@@ -188,16 +205,19 @@ def overflow(argument: str, index: int | None = None) -> errors.Overflow:
     return errors.Overflow(errors.MathError("Overflow", name, message))
 
 
-def dimension_mismatch(argument: str, expected: object, actual: object) -> errors.DimensionMismatch:
-    """A length that the library cannot see, since it is given a pointer."""
+def dimension_mismatch(
+    argument: str, expected: object, actual: object, index: int | None = None
+) -> errors.DimensionMismatch:
+    """A length that the library cannot see, since it is given a pointer; or the shape of a part of a list."""
     name = operation()
-    message = f"{name}: {argument} has dimension {actual}; required {expected}"
+    message = f"{name}: {_place(argument, index)} has dimension {actual}; required {expected}"
     return errors.DimensionMismatch(
         errors.MathError(
             "DimensionMismatch",
             name,
             message,
             argument=argument,
+            index=index,
             expected=str(expected),
             actual=str(actual),
         )

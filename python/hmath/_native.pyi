@@ -9,8 +9,9 @@ H = TypeVar("H", bound=Handle)
 class Handle:
     """One reference to a value of the library, given back when the object goes."""
 
-    _handle: Any
-    """The handle as cffi's functions take it; None: dropped."""
+    @property
+    def _handle(self) -> Any:
+        """The handle as cffi's functions take it; None: dropped."""
     @property
     def _dropped(self) -> bool:
         """Whether the reference was given back."""
@@ -54,7 +55,10 @@ def unpacked(address: int, rows: int, columns: int, bools: bool, /) -> list[list
     """The bools or doubles at an address as a list of lists, each row one of its own."""
 
 def tensor(shape: Any, values: Any, /) -> Any:
-    """A TensorDouble, of zeros where values is None."""
+    """A TensorDouble."""
+
+def zeros(shape: Any, /) -> Any:
+    """A TensorDouble of zeros."""
 
 def reshaped(tensor: Any, shape: Any, /) -> Any:
     """The tensor under another shape, in which one extent may be -1."""
@@ -74,8 +78,8 @@ def run(program: Handle, inputs: tuple[Any, ...], /) -> list[Any] | int | None:
 def capsule(address: int, versioned: bool, /) -> Any:
     """A DLPack capsule that owns the structure there."""
 
-def capsule_address(capsule: Any, versioned: bool, /) -> int:
-    """Of the structure in a capsule; 0 where it is none of that version or was taken."""
+def take(capsule: Any, versioned: bool, /) -> int:
+    """Take the structure of a capsule: its address; 0 where it is none of that version or was taken."""
 
-def capsule_taken(capsule: Any, versioned: bool, /) -> None:
-    """The structure is no longer the capsule's."""
+def give_back(capsule: Any, versioned: bool, /) -> None:
+    """What was taken is the capsule's again."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from . import _native
 from ._call import CData, Shorts, call, check, context
 from ._convert import doubles
+from ._failure import type_mismatch
 from ._hmath import ffi, lib
-from ._owner import Handle, Owner, own, view_of
+from ._owner import Handle, Owner, adopt, own, view_of
 
 if TYPE_CHECKING:
     from ._typing import Doubles, Numbers, NumbersT
@@ -199,12 +200,20 @@ def numpy_array(value: CData, writable: bool = False) -> Any:
 
 
 def shape_of(value: CData) -> tuple[int, ...]:
+    _check_tensor(value)
     rank = lib.hmath_tensor_rank(value)
     return tuple(ffi.unpack(lib.hmath_tensor_shape(value), rank)) if rank else ()
 
 
+def _check_tensor(value: CData) -> None:
+    """A method of tensors may be called with what is none."""
+    if lib.hmath_tensor_rank(value) < 0:
+        raise type_mismatch("self", "Tensor", adopt(Handle, value))
+
+
 def _memory(value: CData) -> tuple[Any, Any]:
     """The memory of a tensor's elements, None where it has none, and the type code of one."""
+    _check_tensor(value)
     if lib.hmath_kind(value) == lib.HMATH_KIND_TENSOR_FLOAT:
         data, typecode, width = lib.hmath_tensor_float_data(value), "f", 4
     else:

@@ -28,7 +28,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from . import _convert, _native
 from . import deeplearning_layers as layers
 from ._call import CData, Shorts, call, callback_failed, check, context, invoke, make
-from ._failure import closed, dimension_mismatch, domain_error, index_out_of_bounds, type_mismatch
+from ._failure import (
+    closed,
+    dimension_mismatch,
+    domain_error,
+    index_out_of_bounds,
+    renamed,
+    type_mismatch,
+)
 from ._hmath import ffi, lib
 from ._owner import Handle, Owner, adopt
 from ._record import record
@@ -45,6 +52,7 @@ from ._signatures import (
     reshape_method,
 )
 from ._surface import shown
+from .errors import HMathError
 from .tensor import TensorDouble
 
 if TYPE_CHECKING:
@@ -370,8 +378,13 @@ def _operands(x: Any, argument: str) -> list[CData]:
 
 
 def _listed(x: Any, argument: str) -> list[Any]:
-    """What an iterable of operands gives."""
-    if isinstance(x, Owner) or not hasattr(type(x), "__iter__") or getattr(x, "ndim", 1) == 0:
+    """What an iterable of operands gives.
+
+    Text and mappings are none, nor are sets, which have no order. An array is one where its elements are doubles.
+    """
+    no_list = isinstance(x, (Owner, Mapping, set, frozenset, str, bytes, bytearray))
+    can_be_walked = hasattr(type(x), "__iter__") and getattr(x, "ndim", 1) != 0
+    if no_list or not can_be_walked or not _convert.may_be_doubles(x):
         raise type_mismatch(argument, "List of Expr or ADTensor", x)
     return list(x)
 
@@ -790,7 +803,10 @@ def embedding(weights: Operand, indices: Indices) -> ADTensor: ...
 def embedding(weights: Operand, indices: Node) -> Either: ...
 def embedding(weights: Operand, indices: Node | Indices) -> Node:
     """Rows of [vocabulary, features] weights, as :func:`gather` along axis 0."""
-    return _gathered(_operand(weights, "weights"), indices, 0)
+    try:
+        return _gathered(_operand(weights, "weights"), indices, 0)
+    except HMathError as error:
+        raise renamed(error, value="weights") from None
 
 
 def _indices(indices: Any) -> CData:
@@ -986,8 +1002,11 @@ def dropout(mask: Operand, input: ADTensor) -> ADTensor: ...
 def dropout(mask: Operand, input: Operand) -> Either: ...
 def dropout(mask: Operand, input: Operand) -> Node:
     """input * mask, for a mask of :func:`hmath.deeplearning_layers.dropout`: drawn outside, replayed here."""
-    factors = _operand(input, "input"), _operand(mask, "mask")
-    return _node(invoke(lib.hmath_autodiff_multiply, *factors))
+    factor, factored = _operand(mask, "mask"), _operand(input, "input")
+    try:
+        return _node(invoke(lib.hmath_autodiff_multiply, factored, factor))
+    except HMathError as error:
+        raise renamed(error, left="input", right="mask") from None
 
 
 def multihead_attention(
@@ -1257,7 +1276,7 @@ def value_and_gradient(output: Any, bindings: Bindings, wrt: Any = None) -> tupl
         output = _node(invoke(lib.hmath_autodiff_constant, _operand(output, "output")))
     output._open("output")
     _mapping(bindings)
-    asked = [wrt] if isinstance(wrt, Node) else _listed(bindings if wrt is None else wrt, "wrt")
+    asked = [wrt] if isinstance(wrt, Node) else _listed(list(bindings) if wrt is None else wrt, "wrt")
 
     def build() -> tuple[CData, Any]:
         of, (variables, _), by = output._open("output"), _bindings(bindings), _operands(asked, "wrt")
@@ -1439,9 +1458,12 @@ class Dual(Owner):
 
     __slots__ = ()
 
-    def __init__(self, value: float, tangent: float = 0.0) -> None:
+    def __new__(cls, value: float, tangent: float = 0.0) -> Dual:
         numbers = (_convert.double(value, "value")[1], _convert.double(tangent, "tangent")[1])
-        self._handle = invoke(lib.hmath_dual_create, *numbers)
+        return adopt(cls, invoke(lib.hmath_dual_create, *numbers))
+
+    def __init__(self, value: float, tangent: float = 0.0) -> None:
+        """The number and its derivative."""
 
     def _parts(self) -> tuple[float, float]:
         value, tangent = _new("double *"), _new("double *")

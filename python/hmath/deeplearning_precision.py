@@ -155,10 +155,12 @@ def _restore(
     zero_points: Sequence[int],
 ) -> QuantizedTensor:
     """A QuantizedTensor from what ``__reduce__`` gave; the library checks the parts."""
-    expected, slices = 1, 1 if axis == _PER_TENSOR else shape[axis]
-    for extent in shape:
+    extents, data = ffi.new("int64_t[]", shape), ffi.from_buffer("int8_t[]", values)
+    steps, zeros = ffi.new("double[]", scales), ffi.new("int64_t[]", zero_points)
+    expected, slices = 1, 1 if axis == _PER_TENSOR else extents[axis]
+    for extent in extents:
         expected *= extent
-    if len(values) != expected or len(scales) != slices or len(zero_points) != slices:
+    if len(data) != expected or len(steps) != slices or len(zeros) != slices:
         raise ValueError("a pickled QuantizedTensor is damaged: its parts do not fit its shape")
     out = ffi.new("hmath_value **")
     check(
@@ -166,11 +168,11 @@ def _restore(
             context(),
             scheme,
             axis,
-            len(shape),
-            ffi.new("int64_t[]", shape),
-            ffi.from_buffer("int8_t[]", values),
-            ffi.new("double[]", scales),
-            ffi.new("int64_t[]", zero_points),
+            len(extents),
+            extents,
+            data,
+            steps,
+            zeros,
             out,
         )
     )

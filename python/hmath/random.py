@@ -112,7 +112,8 @@ class _Saved(Owner):
 
 def _load(state: bytes) -> Any:
     """What was pickled. Any bytes may come here: those that are no saved state are a MathError."""
-    handle = invoke(lib.hmath_random_load, ffi.from_buffer(state), len(state))
+    data = ffi.from_buffer(state)
+    handle = invoke(lib.hmath_random_load, data, len(data))
     return adopt(_CLASSES[lib.hmath_kind(handle)], handle)
 
 
@@ -312,8 +313,11 @@ def permutation(n: int, rng: RNG) -> tuple[list[int], RNG]:
     Raises:
         DomainError: n < 0.
     """
-    number = integer(n, "n")[3]
-    out, following = _draw(lib.hmath_random_permutation, _new(_VALUE_OUT), number, _handle(rng, "rng", "RNG"))
+    return _permutation(integer(n, "n")[3], rng)
+
+
+def _permutation(n: int, rng: RNG) -> tuple[list[int], RNG]:
+    out, following = _draw(lib.hmath_random_permutation, _new(_VALUE_OUT), n, _handle(rng, "rng", "RNG"))
     return _integers_of(out), following
 
 
@@ -348,12 +352,12 @@ def shuffle(values: Any, rng: RNG) -> tuple[Any, RNG]:
     rows = _numpy_array(values)
     if rows is None:
         items = sequence(values, "values", "List or Tensor")
-        order, following = permutation(len(items), rng)
+        order, following = _permutation(len(items), rng)
         return [items[i] for i in order], following
-    order, following = permutation(len(rows) if rows.ndim else 0, rng)
+    order, following = _permutation(len(rows) if rows.ndim else 0, rng)
     if not rows.ndim:  # only now: the kind of rng comes first
         raise dimension_mismatch("values", "rank >= 1", "rank 0")
-    return rows[order], following
+    return values[order], following
 
 
 def jump(rng: RNG) -> RNG:

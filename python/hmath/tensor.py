@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from . import _convert, _native
 from ._call import Argument, CData, Shorts, call, check, context, invoke, reduction, short
-from ._failure import dimension_mismatch, index_out_of_bounds, type_mismatch
+from ._failure import dimension_mismatch, index_out_of_bounds, renamed, type_mismatch
 from ._hmath import ffi, lib
 from ._owner import Owner, adopt
 from ._result import elements, like, numpy_array, owner, owns, plain, rows_of, shape_of
 from ._surface import shown
+from .errors import HMathError
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -482,7 +483,7 @@ def tensor_float(shape: Integers, values: Doubles) -> TensorFloat:
 
 def zeros(shape: Integers) -> TensorDouble:
     """A tensor of zeros."""
-    if (made := _native.tensor(shape, None)) is not None:
+    if (made := _native.zeros(shape)) is not None:
         return made  # type: ignore[no-any-return]
     extents = _convert.int_list(shape, "shape")
     return adopt(TensorDouble, invoke(lib.hmath_tensor_zeros, len(extents), extents))
@@ -526,12 +527,17 @@ def from_dlpack(source: Any) -> Tensor:
         (True, lib.hmath_tensor_from_dlpack_versioned),
         (False, lib.hmath_tensor_from_dlpack),
     ):
-        address = _native.capsule_address(capsule, versioned)
+        address = _native.take(capsule, versioned)
         if not address:
             continue
         structure = "DLManagedTensorVersioned" if versioned else "DLManagedTensor"
-        handle = invoke(take, ffi.cast(f"struct {structure} *", address))
-        _native.capsule_taken(capsule, versioned)
+        try:
+            handle = invoke(take, ffi.cast(f"struct {structure} *", address))
+        except BaseException as error:
+            _native.give_back(capsule, versioned)
+            if isinstance(error, HMathError):
+                raise renamed(error, managed="source") from None
+            raise
         is_double = lib.hmath_kind(handle) == lib.HMATH_KIND_TENSOR_DOUBLE
         return adopt(TensorDouble if is_double else TensorFloat, handle)
     raise type_mismatch("source", "DLPack capsule", capsule)

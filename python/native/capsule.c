@@ -8,6 +8,11 @@ static const char *capsule_name(int versioned)
     return versioned ? "dltensor_versioned" : "dltensor";
 }
 
+static const char *used_capsule_name(int versioned)
+{
+    return versioned ? "used_dltensor_versioned" : "used_dltensor";
+}
+
 static void delete (void *managed, int versioned)
 {
     if (versioned)
@@ -39,26 +44,33 @@ PyObject *native_capsule(PyObject *module, PyObject *const *arguments, Py_ssize_
     return capsule;
 }
 
-/* capsule_address(capsule, versioned): of the structure; 0 where it is none of that version or was taken. */
-PyObject *native_capsule_address(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+/*
+ * take(capsule, versioned): the address of the structure, which is no longer the capsule's; 0 where it is none of
+ * that version or was taken. Several threads may have the capsule: the first that comes takes the structure, and
+ * it comes under the GIL.
+ */
+PyObject *native_take(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     if (count != 2)
-        return PyErr_Format(PyExc_TypeError, "capsule_address(capsule, versioned)");
-    const char *name = capsule_name(arguments[1] == Py_True);
-    return PyLong_FromVoidPtr(
-        PyCapsule_IsValid(arguments[0], name) ? PyCapsule_GetPointer(arguments[0], name) : NULL);
+        return PyErr_Format(PyExc_TypeError, "take(capsule, versioned)");
+    const int versioned = arguments[1] == Py_True;
+    const char *name = capsule_name(versioned);
+    void *managed =
+        PyCapsule_IsValid(arguments[0], name) ? PyCapsule_GetPointer(arguments[0], name) : NULL;
+    if (managed && PyCapsule_SetName(arguments[0], used_capsule_name(versioned)) != 0)
+        return NULL;
+    return PyLong_FromVoidPtr(managed);
 }
 
-/* capsule_taken(capsule, versioned): the structure is no longer the capsule's. */
-PyObject *native_capsule_taken(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+/* give_back(capsule, versioned): what was taken is the capsule's again. */
+PyObject *native_give_back(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    if (count != 2)
-        return PyErr_Format(PyExc_TypeError, "capsule_taken(capsule, versioned)");
-    const int versioned = arguments[1] == Py_True;
-    if (PyCapsule_SetName(arguments[0], versioned ? "used_dltensor_versioned" : "used_dltensor") !=
-        0)
+    const int versioned = count == 2 && arguments[1] == Py_True;
+    if (count != 2 || !PyCapsule_IsValid(arguments[0], used_capsule_name(versioned)))
+        return PyErr_Format(PyExc_TypeError, "give_back(capsule, versioned)");
+    if (PyCapsule_SetName(arguments[0], capsule_name(versioned)) != 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -95,20 +95,6 @@ static void drop(handle *self)
     Py_XDECREF(view);
 }
 
-/* self._handle = view */
-static int set_view(PyObject *x, PyObject *view, void *closure)
-{
-    (void)closure;
-    if (!view) {
-        PyErr_SetString(PyExc_AttributeError, "a handle is dropped, not deleted");
-        return -1;
-    }
-    Py_INCREF(view);
-    drop((handle *)x);
-    ((handle *)x)->view = view;
-    return 0;
-}
-
 static PyObject *get_closed(PyObject *x, void *closure)
 {
     (void)closure;
@@ -165,7 +151,7 @@ static void deallocate(PyObject *x)
 /* ---------------------------------------------------------------- the type */
 
 static PyGetSetDef properties[] = {
-    {"_handle", get_view, set_view, "The handle as cffi's functions take it; None: dropped.", NULL},
+    {"_handle", get_view, NULL, "The handle as cffi's functions take it; None: dropped.", NULL},
     {"_dropped", get_closed, NULL, "Whether the reference was given back.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

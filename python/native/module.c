@@ -68,14 +68,15 @@ static PyMethodDef functions[] = {
     {"packed", FAST(native_packed), METH_FASTCALL, NULL},
     {"unpacked", FAST(native_unpacked), METH_FASTCALL, NULL},
     {"tensor", FAST(native_tensor), METH_FASTCALL, NULL},
+    {"zeros", native_zeros, METH_O, NULL},
     {"reshaped", FAST(native_reshaped), METH_FASTCALL, NULL},
     {"picked", FAST(native_picked), METH_FASTCALL, NULL},
     {"shape", native_shape, METH_O, NULL},
     {"values", native_values, METH_O, NULL},
     {"run", FAST(native_run), METH_FASTCALL, NULL},
     {"capsule", FAST(native_capsule), METH_FASTCALL, NULL},
-    {"capsule_address", FAST(native_capsule_address), METH_FASTCALL, NULL},
-    {"capsule_taken", FAST(native_capsule_taken), METH_FASTCALL, NULL},
+    {"take", FAST(native_take), METH_FASTCALL, NULL},
+    {"give_back", FAST(native_give_back), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -87,6 +87,7 @@ PyObject *native_unpacked(PyObject *module, PyObject *const *arguments, Py_ssize
 /* ---------------------------------------------------------------- tensors (tensor.c) */
 
 PyObject *native_tensor(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *native_zeros(PyObject *module, PyObject *shape);
 PyObject *native_reduction(PyObject *module, PyObject *address);
 PyObject *native_reshaped(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *native_picked(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
@@ -100,7 +101,7 @@ PyObject *native_run(PyObject *module, PyObject *const *arguments, Py_ssize_t co
 /* ---------------------------------------------------------------- DLPack (capsule.c) */
 
 PyObject *native_capsule(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-PyObject *native_capsule_address(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-PyObject *native_capsule_taken(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *native_take(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *native_give_back(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 
 #endif

@@ -28,7 +28,21 @@ static PyObject *made(hmath_status st, hmath_value *value)
     return native_own_kind(value);
 }
 
-/* tensor(shape, values): of zeros where values is None. */
+/* zeros(shape) */
+PyObject *native_zeros(PyObject *module, PyObject *shape)
+{
+    (void)module;
+    hmath_context *ctx = native_context();
+    int64_t extents[HMATH_TENSOR_MAX_RANK];
+    const int rank = ctx ? integers(shape, extents) : -1;
+    hmath_value *value = NULL;
+    if (rank < 0)
+        Py_RETURN_NONE;
+    const hmath_status st = hmath_tensor_zeros(ctx, rank, extents, &value);
+    return made(st, value);
+}
+
+/* tensor(shape, values) */
 PyObject *native_tensor(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
@@ -41,10 +55,6 @@ PyObject *native_tensor(PyObject *module, PyObject *const *arguments, Py_ssize_t
     if (rank < 0)
         Py_RETURN_NONE;
     hmath_value *value = NULL;
-    if (arguments[1] == Py_None) {
-        const hmath_status st = hmath_tensor_zeros(ctx, rank, shape, &value);
-        return made(st, value);
-    }
     double room[NATIVE_SHORT];
     Py_ssize_t length = 0;
     double *numbers = native_numbers(arguments[1], room, &length);

@@ -649,3 +649,75 @@ def test_a_list_is_as_long_as_its_elements() -> None:
     assert metrics.roc_auc(_Boastful([True, False]), [0.75, 0.25]) == 1.0
     assert metrics.top_k_accuracy(1, [0], _Boastful([[1.0, 0.5]])) == 1.0
     assert metrics.top_k_accuracy(1, [0], [_Boastful([1.0, 0.5])]) == 1.0
+
+
+class _Misleading(np.ndarray[Any, Any]):
+    """An array whose class says that it is longer, of another type and in order in memory."""
+
+    shape = property(lambda self: (1000,))  # type: ignore[assignment]
+    size = property(lambda self: 1000)  # type: ignore[assignment]
+    ndim = property(lambda self: 1)  # type: ignore[assignment]
+    dtype = property(lambda self: np.dtype("float64"))  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return 1000
+
+
+def _misleading(x: Any) -> Any:
+    return np.array(x).view(_Misleading)
+
+
+def test_an_array_is_what_its_memory_holds() -> None:
+    """The shape, length and type that a class tells were believed, and memory beyond the array was read."""
+    numbers = _misleading([1.0, 3.0])
+    assert tensor.from_numpy(numbers).values == [1.0, 3.0]
+    assert tensor.tensor([2], numbers).values == [1.0, 3.0]
+    assert np.asarray(tensor.square(numbers)).tolist() == [1.0, 9.0]
+    assert np.asarray(core.softmax(numbers)).tolist() == core.softmax([1.0, 3.0])
+    assert np.asarray(layers.layer_norm(1, 1e-5, numbers)).shape == (2,)
+    assert autodiff.constant(numbers).shape == (2,)
+    assert metrics.confusion_matrix(2, _misleading([0, 1]), [0, 1]) == [[1, 0], [0, 1]]
+    assert metrics.roc_auc(_misleading([True, False]), [0.75, 0.25]) == 1.0
+    assert metrics.top_k_accuracy(1, [0], _misleading([[1.0, 0.5]])) == 1.0
+    floats = np.array([1.0, 2.0], np.float32).view(_Misleading)
+    assert tensor.tensor_float([2], floats).values == [1.0, 2.0]
+    for wrong in (floats, _misleading([1, 2])):
+        with pytest.raises(TypeMismatch):
+            core.softmax(wrong)
+
+
+def test_arrays_of_the_array_module_are_what_their_memory_holds() -> None:
+    class Misleading(array):  # type: ignore[type-arg]
+        typecode = property(lambda self: "f")  # type: ignore[assignment]
+
+        def __len__(self) -> int:
+            return 1000
+
+    assert list(core.softmax(Misleading("d", [1.0, 1.0]))) == [0.5, 0.5]
+    assert tensor.tensor_float([2], Misleading("d", [1.0, 2.0])).values == [1.0, 2.0]
+    with pytest.raises(TypeMismatch):
+        metrics.confusion_matrix(2, Misleading("d", [0.0]), [0])
+
+
+def test_shapes_rows_and_masks_are_as_long_as_their_elements() -> None:
+    class Pair(tuple[Any, ...]):
+        def __len__(self) -> int:
+            return 1000
+
+    assert core.softmax(Pair([1.0, 1.0])) == [0.5, 0.5]
+    for kind in (_Boastful, Pair):
+        assert tensor.tensor(kind([2]), kind([1.0, 2.0])).values == [1.0, 2.0]
+        assert tensor.zeros(kind([2])).shape == (2,)
+        assert autodiff.variable("x", kind([2])).shape == (2,)
+        assert layers.embedding(np.array([[5.0], [7.0]]), kind([1])).tolist() == [[7.0]]
+        mask, row = kind([kind([True])]), np.array([[1.0]])
+        assert layers.multihead_attention(1, row, row, row, mask).tolist() == [[1.0]]
+
+
+def test_what_only_says_it_is_an_array_is_none() -> None:
+    class Pretender:
+        __class__ = np.ndarray  # type: ignore[assignment]
+
+    for call in (core.softmax, tensor.square, tensor.from_numpy):
+        with pytest.raises(TypeMismatch):
+            call(Pretender())  # type: ignore[operator]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import os
@@ -20,6 +21,7 @@ import hmath
 from hmath import HMathError, _native, autodiff, random, tensor
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
+from hmath import deeplearning_precision as precision
 from hmath._hmath import ffi, lib
 from hmath._native import Handle, own
 from hmath._owner import Owner
@@ -441,3 +443,72 @@ def test_rows_are_packed_into_the_room_there_is() -> None:
     assert _native.packed([(True, False)], 1, 2, True, address)
     assert list(ffi.cast("uint8_t *", room)[0:2]) == [1, 0]
     assert _native.unpacked(address, 1, 2, True) == [[True, False]]
+
+
+def test_a_handle_is_not_to_be_set(no_leak: None) -> None:
+    """Anything could stand there, and was taken for a value."""
+    for owner in (tensor.zeros([2]), autodiff.Dual(1.0, 2.0), random.pcg64()):
+        with pytest.raises(AttributeError):
+            owner._handle = 5  # type: ignore[misc]
+    assert autodiff.Dual(1.0, tangent=2.0).tangent == 2.0
+
+
+def _owners() -> list[Owner]:
+    x = autodiff.variable("x")
+    return [
+        tensor.zeros([2]),
+        tensor.tensor_float([2], [1.0, 2.0]),
+        x,
+        autodiff.variable("y", (2,)),
+        autodiff.compile([x * 2.0], [x]),
+        autodiff.Dual(1.0, 2.0),
+        random.pcg64(),
+        random.seed_rng(random.pcg64(), 1),
+        precision.quantize(precision.Symmetric, None, tensor.tensor([2], [1.0, 2.0])),
+    ]
+
+
+# What closes or makes an object, or is of every object.
+_OF_ANY = {"close", "_drop", "__exit__", "__new__", "__class__"}
+
+
+def _uses(cls: type[Any]) -> list[Callable[[Any], object]]:
+    """Everything that may be read of the class's objects or called on them with no argument or a plain one."""
+    uses: list[Callable[[Any], object]] = []
+    for base in cls.__mro__[:-1]:
+        for name, member in vars(base).items():
+            if name in _OF_ANY:
+                continue
+            if isinstance(member, property):
+                uses.append(member.fget)  # type: ignore[arg-type]
+            elif callable(member):
+                uses += [
+                    lambda x, f=member, more=more: f(x, *more)  # type: ignore[misc]
+                    for more in ((), (1,), ((2,),), (slice(None),))
+                ]
+    return uses
+
+
+def test_what_is_of_another_class_is_refused(no_leak: None) -> None:
+    """Memory was read by the class of an object, which need not be that of its value."""
+    classes = [type(owner) for owner in _owners()]
+    for cls in classes:
+        uses = _uses(cls)
+        for owner in _owners():
+            for use in uses:
+                with contextlib.suppress(Exception):  # to be refused is all that is asked for
+                    use(owner)
+        for owner in _owners():
+            with contextlib.suppress(TypeError):  # of another layout
+                owner.__class__ = cls
+            for use in uses:
+                with contextlib.suppress(Exception):
+                    use(owner)
+    for read in (tensor.Tensor.values, tensor.Tensor.shape):
+        with pytest.raises(hmath.TypeMismatch, match="self is an Expr; required Tensor"):
+            read.fget(autodiff.variable("x"))  # type: ignore[attr-defined]
+    disguised: Any = random.seed_rng(random.pcg64(), 1)
+    disguised.__class__ = tensor.TensorDouble
+    for use in (lambda: disguised.values, lambda: disguised.numpy(), lambda: core.softmax(disguised)):
+        with pytest.raises(hmath.TypeMismatch):
+            use()

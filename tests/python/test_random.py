@@ -492,3 +492,18 @@ def test_seeds_may_be_numpys() -> None:
     assert random.seed_rng(GENERATOR, np.int8(7)) == seeded(random.pcg64, 7)
     with pytest.raises(errors.DomainError):
         random.seed_rng(GENERATOR, np.int64(-7))
+
+
+def test_shuffle_names_itself() -> None:
+    for values in ([1, 2], np.arange(2), tensor.zeros([2])):
+        with pytest.raises(hmath.TypeMismatch, match=r"random\.shuffle: rng is a NoneType"):
+            random.shuffle(values, None)  # type: ignore[type-var]
+
+
+def test_a_stored_state_is_as_long_as_its_memory() -> None:
+    class Misleading(bytes):
+        def __len__(self) -> int:
+            return 1000
+
+    restore, (state,) = random.pcg64().__reduce__()
+    assert restore(Misleading(state)) == random.pcg64()

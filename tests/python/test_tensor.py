@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import pickle
@@ -374,6 +375,42 @@ def test_dlpack_capsule_is_taken_once() -> None:
         tensor.from_dlpack(Lender())
 
 
+def test_a_dlpack_capsule_that_was_refused_is_still_its_own() -> None:
+    """It was marked as taken only afterwards; what is refused has to be as it was."""
+    capsule = np.arange(3).__dlpack__()
+
+    class Lender:
+        def __dlpack__(self, **_: Any) -> Any:
+            return capsule
+
+    for _ in range(2):
+        with pytest.raises(hmath.TypeMismatch, match="source is a tensor of other elements"):
+            tensor.from_dlpack(Lender())
+    assert "used" not in repr(capsule)
+
+
+def test_of_several_threads_one_takes_a_dlpack_capsule(no_leak: None) -> None:
+    """Its structure was freed by each thread that had read its address before another one marked it."""
+    for _ in range(100):
+        capsule, start, taken = of(np.arange(3.0)).__dlpack__(max_version=(1, 0)), threading.Barrier(4), []
+
+        class Lender:
+            def __dlpack__(self, capsule: Any = capsule, start: threading.Barrier = start, **_: Any) -> Any:
+                start.wait()
+                return capsule
+
+        def take(lender: Lender, taken: list[Any]) -> None:
+            with contextlib.suppress(hmath.TypeMismatch):
+                taken.append(tensor.from_dlpack(lender).values)
+
+        threads = [threading.Thread(target=take, args=(Lender(), taken)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert taken == [[0.0, 1.0, 2.0]]
+
+
 # ---------------------------------------------------------------- owners
 
 
@@ -691,3 +728,10 @@ def test_reshape_and_reductions_by_the_short_way_and_the_long_one() -> None:
     floats = tensor.demote(floats)
     with pytest.raises(hmath.TypeMismatch):
         floats.sum()
+
+
+def test_none_is_no_list_of_values() -> None:
+    """It stood for zeros between this function and its short way."""
+    for shape in ([2], (2,), [], np.array([2])):
+        with pytest.raises(hmath.TypeMismatch, match=r"tensor\.tensor: values is a NoneType"):
+            tensor.tensor(shape, None)  # type: ignore[arg-type]
