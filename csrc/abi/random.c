@@ -311,7 +311,7 @@ hmath_status hmath_random_jump(hmath_context *ctx, const hmath_value *rng, hmath
     if ((st = thaw(ctx, rng, &s)) == HMATH_OK && !s.bits.kind->jump) {
         char found[HM_TEXT];
         snprintf(found, sizeof found, "is %s", s.bits.kind->name);
-        st = hm_fail_requirement(ctx, "rng", found, "a generator that has a jump");
+        st = hm_fail_requirement(ctx, "rng", HM_SCALAR, found, "a generator that has a jump");
     }
     if (st == HMATH_OK) {
         s.bits.kind->jump(&s.bits.state);

@@ -17,7 +17,7 @@ hm_status hm_fail_not_differentiable(hm_context *ctx, const hm_op *op)
     char found[HM_TEXT];
     snprintf(found, sizeof found, "goes through %s, which has no derivative that could be taken",
              op->name);
-    return hm_fail_requirement(ctx, "output", found, "differentiable operations");
+    return hm_fail_requirement(ctx, "output", HM_SCALAR, found, "differentiable operations");
 }
 
 /* ------------------------------------------------- what depends on what is asked for */

@@ -86,7 +86,7 @@ static hm_status fail_unbound(hm_planner *p, const hm_node *node)
     const char *name = hm_variable_name(node);
     snprintf(found, sizeof found, "leave out the variable %s%s", *name ? name : "(without a name)",
              stands_in(p, name) ? " (theirs is another one of that name)" : "");
-    return hm_fail_requirement(p->ctx, "inputs", found, "every variable of the graph");
+    return hm_fail_requirement(p->ctx, "inputs", HM_SCALAR, found, "every variable of the graph");
 }
 
 static void mark_live(hm_planner *p)
@@ -145,13 +145,13 @@ static hm_status match_inputs(hm_planner *p)
     for (int64_t j = 0; j < p->program->input_count; j++) {
         const hm_node *node = p->program->inputs[j];
         if (node->op != &hm_op_variable)
-            return hm_fail_requirement(p->ctx, "inputs", "hold a node that is no variable",
-                                       "variables only");
+            return hm_fail_requirement(p->ctx, "inputs", j, "is no variable", "variables only");
         int32_t i = hm_plan_find(p, node);
         if (i == HM_NONE)
             continue;
         if (p->input[i] != HM_NONE)
-            return hm_fail_requirement(p->ctx, "inputs", "hold a variable twice",
+            return hm_fail_requirement(p->ctx, "inputs", j,
+                                       "is the same variable as an earlier one",
                                        "every variable once");
         p->input[i] = (int32_t)j;
     }

@@ -115,13 +115,14 @@ hm_status hm_fail_domain_because(hm_context *ctx, const char *argument, int64_t 
     return HMATH_CHECKED;
 }
 
-hm_status hm_fail_requirement(hm_context *ctx, const char *argument, const char *found,
-                              const char *requirement)
+hm_status hm_fail_requirement(hm_context *ctx, const char *argument, int64_t index,
+                              const char *found, const char *requirement)
 {
-    hm_failure *failure = begin(ctx, HMATH_DOMAIN_ERROR, argument, HM_SCALAR);
+    hm_failure *failure = begin(ctx, HMATH_DOMAIN_ERROR, argument, index);
     failure->error.value = NAN; /* there is no number to blame */
     failure->error.requirement = requirement;
-    say(failure, "%s %s; required %s", argument, found, requirement);
+    char place[HM_TEXT];
+    say(failure, "%s %s; required %s", place_text(argument, index, place), found, requirement);
     return HMATH_CHECKED;
 }
 

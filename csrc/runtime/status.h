@@ -33,9 +33,9 @@ hm_status hm_fail_domain_int(hm_context *ctx, const char *argument, int64_t inde
 hm_status hm_fail_domain_because(hm_context *ctx, const char *argument, int64_t index, double value,
                                  const char *reason, const char *requirement);
 
-/* DomainError in words: "argument <found>; required <requirement>". `found` is copied. */
-hm_status hm_fail_requirement(hm_context *ctx, const char *argument, const char *found,
-                              const char *requirement);
+/* DomainError in words: "argument[index] <found>; required <requirement>". `found` is copied. */
+hm_status hm_fail_requirement(hm_context *ctx, const char *argument, int64_t index,
+                              const char *found, const char *requirement);
 
 hm_status hm_fail_nonfinite(hm_context *ctx, const char *argument, int64_t index, double value);
 

@@ -98,7 +98,8 @@ static hm_status gradient_run(const hm_run *run)
 /* A loss is a function of its prediction; the target is data. */
 static void fail_target(hm_graph *g)
 {
-    hm_graph_fail(g, hm_fail_requirement(g->ctx, "output", "depends on the target of core.loss",
+    hm_graph_fail(g, hm_fail_requirement(g->ctx, "output", HM_SCALAR,
+                                         "depends on the target of core.loss",
                                          "targets that do not depend on wrt"));
 }
 
