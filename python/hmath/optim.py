@@ -22,14 +22,17 @@ velocity a parameter, Adam keeps the number of steps, then the first moments, th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import frexp, ldexp, prod
 from typing import Any
 
 from . import autodiff as ad
-from ._convert import boolean, double, has_axes, int_list, sequence, tensor
+from ._call import make
+from ._convert import _float, boolean, double, has_axes, int_list, sequence, tensor
 from ._failure import dimension_mismatch, domain_error, non_finite, type_mismatch
-from ._owner import Owner
+from ._owner import Owner, adopt
 from ._surface import shown
-from .tensor import zeros
+from .errors import NonFinite
+from .tensor import TensorDouble, zeros
 
 __all__ = [
     "adam",
@@ -68,8 +71,9 @@ def _node(x: Operand) -> Any:
     return x if _is_node(x) else ad.constant(x)
 
 
-# What a caller gave is looked at first, so that failures name the caller's parameter: kinds, then the numbers.
-# A node's number is known when the graph runs: what it may be is for the operations to say.
+# What a caller gave is looked at first, so that failures name the caller's parameter: kinds, then the numbers that
+# are parameters, then shapes, then elements. A node's number is known when the graph runs: what it may be is for
+# the operations to say.
 
 
 def _number(x: Any, argument: str) -> float:
@@ -92,15 +96,24 @@ def _check_numbers(requirement: str, **numbers: Any) -> None:
             raise domain_error(argument, x, requirement)
 
 
-def _operand(x: Operand, argument: str) -> Any:
-    """A number as a float; a node; or the constant node of a Tensor or an array."""
+def _scalar(x: Operand, argument: str) -> Any:
+    """A parameter: a number, also one in a Tensor or an array of rank 0, as a float; or an Expr."""
+    if not isinstance(x, ad.Node):
+        return _number(x, argument)
+    x._open(argument)
+    if not isinstance(x, ad.Expr):
+        raise type_mismatch(argument, "Double or Expr", x)
+    return x
+
+
+def _operand(x: Operand, argument: str, index: int) -> Any:
+    """A part of a list: a number as a float, a node, or a Tensor of a Tensor or an array."""
     if isinstance(x, ad.Node):
         x._open(argument)
         return x
     if isinstance(x, Owner) or has_axes(x):
-        tensor(x, argument)
-        return ad.constant(x)  # type: ignore[arg-type,unused-ignore]
-    return _number(x, argument)
+        return adopt(TensorDouble, make(tensor(x, argument)))
+    return _float(x, argument, index)
 
 
 def _sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
@@ -109,27 +122,41 @@ def _sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
     return sequence(x, argument, expected)
 
 
-def _nodes(values: Sequence[Operand], argument: str) -> list[Any]:
+def _operands(values: Sequence[Operand], argument: str) -> list[Any]:
     given = _sequence(values, argument, "List of Expr or ADTensor")
-    return [_node(_operand(x, argument)) for x in given]
+    return [_operand(x, argument, i) for i, x in enumerate(given)]
 
 
-def _check(parameters: Sequence[Any], gradients: Sequence[Any]) -> None:
-    if len(parameters) != len(gradients):
-        raise dimension_mismatch("gradients", len(parameters), len(gradients))
-    for parameter, gradient in zip(parameters, gradients, strict=True):
-        if parameter.shape != gradient.shape:
-            raise dimension_mismatch("gradients", parameter.shape, gradient.shape)
+def _shape(x: Any) -> tuple[int, ...]:
+    return () if type(x) is float else x.shape
 
 
-def _check_state(state: Sequence[Any], expected: int) -> None:
-    if len(state) != expected:
-        raise dimension_mismatch("state", expected, len(state))
+def _check_shapes(argument: str, given: Sequence[Any], expected: Sequence[tuple[int, ...]]) -> None:
+    if len(given) != len(expected):
+        raise dimension_mismatch(argument, len(expected), len(given))
+    for i, (x, shape) in enumerate(zip(given, expected, strict=True)):
+        if _shape(x) != shape:
+            raise dimension_mismatch(argument, shape, _shape(x), i)
+
+
+def _nodes(operands: Sequence[Any], argument: str) -> list[Any]:
+    """Operands as nodes. An element that is not finite is counted over the elements of all of them."""
+    nodes: list[Any] = []
+    before = 0
+    for x in operands:
+        try:
+            nodes.append(_node(x))
+        except NonFinite as error:
+            found = error.math_error
+            raise non_finite(argument, found.value, before + (found.index or 0)) from None
+        before += prod(_shape(x))
+    return nodes
 
 
 def _zeros(parameters: Sequence[Operand]) -> list[Any]:
     """A zero, or a Tensor of zeros, for each parameter."""
-    return [zeros(node.shape) if node.shape else 0.0 for node in _nodes(parameters, "parameters")]
+    nodes = _nodes(_operands(parameters, "parameters"), "parameters")
+    return [zeros(node.shape) if node.shape else 0.0 for node in nodes]
 
 
 def _variables(name: str, shapes: Sequence[Sequence[int]]) -> list[Any]:
@@ -176,11 +203,10 @@ def sgd(
     ``NonFinite``, ``DomainError``: rate, momentum and weight_decay are >= 0; a `momentum` other than 0, or
     `nesterov`, without a state, see :func:`sgd_state`.
     """
-    given = (rate, momentum, weight_decay)
-    values, slopes = _nodes(parameters, "parameters"), _nodes(gradients, "gradients")
-    moving = None if state is None else _nodes(state, "state")
-    rate, momentum = _operand(rate, "rate"), _operand(momentum, "momentum")
-    nesterov, weight_decay = boolean(nesterov, "nesterov")[3], _operand(weight_decay, "weight_decay")
+    values, slopes = _operands(parameters, "parameters"), _operands(gradients, "gradients")
+    moving = None if state is None else _operands(state, "state")
+    rate, momentum = _scalar(rate, "rate"), _scalar(momentum, "momentum")
+    nesterov, weight_decay = boolean(nesterov, "nesterov")[3], _scalar(weight_decay, "weight_decay")
     _check_numbers(_AT_LEAST_0, rate=rate, momentum=momentum, weight_decay=weight_decay)
     if moving is None and (_is_node(momentum) or momentum != 0.0):
         raise domain_error(
@@ -188,10 +214,13 @@ def sgd(
         )
     if moving is None and nesterov:
         raise domain_error("nesterov", "stands without a state", _STATELESS)
-    _check(values, slopes)
+    shapes = list(map(_shape, values))
+    _check_shapes("gradients", slopes, shapes)
     if moving is not None:
-        _check_state(moving, len(values))
-    graph = _is_graph(parameters, gradients, state or (), given)
+        _check_shapes("state", moving, shapes)
+    graph = _is_graph(values, slopes, moving or (), (rate, momentum, weight_decay))
+    values, slopes = _nodes(values, "parameters"), _nodes(slopes, "gradients")
+    moving = None if moving is None else _nodes(moving, "state")
     velocities: list[Any] = []
     updated: list[Any] = []
     for i, (p, g) in enumerate(zip(values, slopes, strict=True)):
@@ -272,18 +301,20 @@ def _adam(
     weight_decay: Operand,
     decoupled: bool,
 ) -> tuple[list[Any], tuple[Any, ...]]:
-    given = (rate, weight_decay, beta1, beta2, epsilon)
-    values, slopes = _nodes(parameters, "parameters"), _nodes(gradients, "gradients")
-    n, moments = len(values), _nodes(state, "state")
-    rate, beta1, beta2 = _operand(rate, "rate"), _operand(beta1, "beta1"), _operand(beta2, "beta2")
-    epsilon, weight_decay = _operand(epsilon, "epsilon"), _operand(weight_decay, "weight_decay")
+    values, slopes = _operands(parameters, "parameters"), _operands(gradients, "gradients")
+    n, moments = len(values), _operands(state, "state")
+    rate, beta1, beta2 = _scalar(rate, "rate"), _scalar(beta1, "beta1"), _scalar(beta2, "beta2")
+    epsilon, weight_decay = _scalar(epsilon, "epsilon"), _scalar(weight_decay, "weight_decay")
     _check_numbers(_AT_LEAST_0, rate=rate)
     _check_numbers(_SHARE, beta1=beta1, beta2=beta2)
     _check_numbers(_ABOVE_0, epsilon=epsilon)
     _check_numbers(_AT_LEAST_0, weight_decay=weight_decay)
-    _check(values, slopes)
-    _check_state(moments, 1 + 2 * n)
-    graph = _is_graph(parameters, gradients, state, given)
+    shapes = list(map(_shape, values))
+    _check_shapes("gradients", slopes, shapes)
+    _check_shapes("state", moments, [(), *shapes, *shapes])
+    graph = _is_graph(values, slopes, moments, (rate, beta1, beta2, epsilon, weight_decay))
+    values, slopes = _nodes(values, "parameters"), _nodes(slopes, "gradients")
+    moments = _nodes(moments, "state")
     steps = moments[0] + 1.0
     size = rate / (1.0 - ad.power(beta1, steps))
     spread = ad.sqrt(1.0 - ad.power(beta2, steps))
@@ -313,13 +344,37 @@ def clip_by_global_norm(gradients: Sequence[Operand], maximum: float) -> tuple[l
     The norm is the Euclidean one of all elements of all gradients, without overflow on the way; it is returned
     as it was before (Pascanu, Mikolov and Bengio 2013). ``NonFinite``, ``DomainError``: maximum is > 0.
     """
-    nodes, graph = _nodes(gradients, "gradients"), _is_graph(gradients)
-    maximum = _number(maximum, "maximum")
+    given, maximum = _operands(gradients, "gradients"), _number(maximum, "maximum")
     _check_numbers(_ABOVE_0, maximum=maximum)
+    nodes = _nodes(given, "gradients")
     norm = ad.norm(nodes)
-    factor = ad.select(ad.less(maximum, norm), maximum / ad.maximum(norm, maximum), 1.0)
-    results = _finish([*(g * factor for g in nodes), norm], graph)
+    factors = _clipping(norm, maximum)
+    results = _finish([*(_scaled(g, factors) for g in nodes), norm], _is_graph(given))
     return results[:-1], results[-1]
+
+
+def _clipping(norm: Any, maximum: float) -> list[Any]:
+    """maximum / norm, or 1 where the norm is not above `maximum`, as factors to be applied one by one.
+
+    The quotient of a maximum below 4 and a norm near the largest double may be below 2^-1022, the smallest double
+    of full precision. Beyond 2^-1021 its significand comes at a safe exponent, and powers of two follow.
+    """
+    factor = ad.select(ad.less(maximum, norm), maximum / ad.maximum(norm, maximum), 1.0)
+    if maximum >= 4.0:
+        return [factor]
+    limit = ldexp(maximum, 1021)
+    far = ad.less(limit, norm)
+    raised = 100 - frexp(maximum)[1]  # maximum * 2^raised is near 2^100, its quotient by any double normal
+    high = ldexp(maximum, raised) / ad.maximum(norm, limit)
+    # Powers of two that are normal doubles themselves.
+    steps = [raised] if raised <= 1022 else [raised // 2, raised - raised // 2]
+    return [ad.select(far, high, factor), *(ad.select(far, ldexp(1.0, -step), 1.0) for step in steps)]
+
+
+def _scaled(x: Any, factors: Sequence[Any]) -> Any:
+    for factor in factors:
+        x = x * factor
+    return x
 
 
 def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
@@ -331,15 +386,14 @@ def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
     >>> cosine(5, 1.0, 10)
     0.5
     """
-    graph = _is_graph((step, rate, final))
-    step, rate = _operand(step, "step"), _operand(rate, "rate")
-    steps, final = _number(steps, "steps"), _operand(final, "final")
+    step, rate = _scalar(step, "step"), _scalar(rate, "rate")
+    steps, final = _number(steps, "steps"), _scalar(final, "final")
     _check_numbers(_AT_LEAST_0, step=step, rate=rate)
     _check_numbers(_ABOVE_0, steps=steps)
     _check_numbers(_AT_LEAST_0, final=final)
     done = ad.minimum(_node(step), steps) / steps
-    node = final + (rate - final) * 0.5 * (1.0 + ad.cos(3.141592653589793 * done))
-    return _finish([node], graph)[0]
+    node = final + (rate - final) * ((1.0 + ad.cos(3.141592653589793 * done)) * 0.5)
+    return _finish([node], _is_graph((step, rate, final)))[0]
 
 
 def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
@@ -348,9 +402,8 @@ def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
     `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``. ``NonFinite``,
     ``DomainError``: step and rate are >= 0, steps > 0.
     """
-    graph = _is_graph((step, rate))
-    step, rate, steps = _operand(step, "step"), _operand(rate, "rate"), _number(steps, "steps")
+    step, rate, steps = _scalar(step, "step"), _scalar(rate, "rate"), _number(steps, "steps")
     _check_numbers(_AT_LEAST_0, step=step, rate=rate)
     _check_numbers(_ABOVE_0, steps=steps)
-    node = ad.minimum((_node(step) + 1.0) / steps, 1.0) * rate
-    return _finish([node], graph)[0]
+    node = ad.minimum(_node(step) + 1.0, steps) / steps * rate
+    return _finish([node], _is_graph((step, rate)))[0]

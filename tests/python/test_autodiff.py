@@ -7,9 +7,11 @@ import gc
 import math
 import pickle
 import threading
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ import hmath
 from hmath import autodiff as ad
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
+from hmath import deeplearning_precision as precision
 from hmath import errors, optim, tensor
 from hmath._hmath import lib
 
@@ -742,3 +745,150 @@ def test_optimisers_take_nodes_wherever_numbers_may_stand() -> None:
     for wrong in (0, -1.0):
         with pytest.raises(hmath.DomainError, match=r"optim\.cosine: steps = .*; required > 0"):
             optim.cosine(5, 1.0, wrong)
+
+
+def _nonfinite(function: Callable[..., object], *arguments: Any, **more: Any) -> tuple[Any, ...]:
+    with pytest.raises(hmath.NonFinite) as caught:
+        function(*arguments, **more)
+    error = caught.value.math_error
+    return error.operation, error.argument, error.index
+
+
+@pytest.mark.parametrize("step", [optim.sgd, optim.adam, optim.adamw])
+def test_optimisers_name_the_element_that_is_not_finite(step: Any) -> None:
+    name, one, inf = f"optim.{step.__name__}", [1.0, 1.0], math.inf
+    state = [0.0, 0.0] if step is optim.sgd else [0.0] * 5
+    assert _nonfinite(step, [1.0, inf], one, state, rate=0.1) == (name, "parameters", 1)
+    assert _nonfinite(step, one, [1.0, inf], state, rate=0.1) == (name, "gradients", 1)
+    last = len(state) - 1
+    assert _nonfinite(step, one, one, [*state[:last], inf], rate=0.1) == (name, "state", last)
+    # Rates come before elements, shapes too.
+    with pytest.raises(hmath.DomainError, match=f"{name}: rate = -1.0"):
+        step([1.0, 2.0], [inf], state, rate=-1.0)
+    with pytest.raises(hmath.DimensionMismatch, match=f"{name}: gradients"):
+        step([1.0, 2.0], [inf], state, rate=0.1)
+
+
+def test_optimisers_count_elements_over_all_parts() -> None:
+    pair, ones = tensor.tensor([2], [1.0, math.inf]), [np.ones(3), np.ones(2)]
+    found = _nonfinite(optim.sgd, [np.ones(3), pair], ones, rate=0.1)
+    assert found == ("optim.sgd", "parameters", 4)
+    found = _nonfinite(optim.clip_by_global_norm, [1.0, pair], 1.0)
+    assert found == ("optim.clip_by_global_norm", "gradients", 2)
+    assert _nonfinite(optim.sgd_state, [math.inf]) == ("optim.sgd_state", "parameters", 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "parameter"),
+    [
+        (function, name)
+        for function, arguments in _OPTIMISERS
+        for name in (
+            "rate",
+            "momentum",
+            "weight_decay",
+            "beta1",
+            "beta2",
+            "epsilon",
+            "maximum",
+            "step",
+            "final",
+        )
+        if name in arguments
+    ],
+)
+def test_parameters_of_optimisers_are_scalars_in_every_form(function: Any, parameter: str) -> None:
+    arguments = dict(_OPTIMISERS)[function]
+    for negative in (tensor.tensor([], [-0.1]), np.array(-0.1), np.float64(-0.1)):
+        with pytest.raises(hmath.DomainError, match=f"{parameter} = -0.1"):
+            function(**{**arguments, parameter: negative})
+    for several in (-np.ones(3), np.ones(3), tensor.zeros([1]), ad.variable("r", (3,))):
+        with pytest.raises(hmath.TypeMismatch, match=f"{parameter} is"):
+            function(**{**arguments, parameter: several})
+    scalar = tensor.tensor([], [float(arguments[parameter])])
+    assert str(function(**{**arguments, parameter: scalar})) == str(function(**arguments))
+
+
+def test_states_of_optimisers_have_the_shapes_of_the_parameters() -> None:
+    three = np.zeros(3)
+    for step in (optim.adam, optim.adamw):
+        for state, index in (((0.0, three, 0.0), 1), ((0.0, 0.0, three), 2), ((three, 0.0, 0.0), 0)):
+            with pytest.raises(hmath.DimensionMismatch, match=f"optim.{step.__name__}: state") as caught:
+                step([1.0], [1.0], state, rate=0.1)
+            assert caught.value.math_error.index == index
+    with pytest.raises(hmath.DimensionMismatch, match=r"optim\.sgd: state\[1\]"):
+        optim.sgd([1.0, 1.0], [1.0, 1.0], (0.0, three), rate=0.1, momentum=0.5)
+    with pytest.raises(hmath.DimensionMismatch, match=r"optim\.sgd: gradients\[1\]"):
+        optim.sgd([1.0, 1.0], [1.0, ad.variable("g", (2,))], rate=0.1)
+
+
+def test_schedules_do_not_overflow_on_the_way() -> None:
+    assert optim.warm_up(1e308, 1.0, 5e-324) == 1.0
+    assert optim.warm_up(0, 1.0, 5e-324) == 1.0
+    assert optim.cosine(0, 5e-324, 10.0) == 5e-324
+    assert optim.cosine(0, 1.7e308, 10.0) == 1.7e308
+
+
+@pytest.mark.parametrize("maximum", [5e-324, 3e-320, 2.5e-310, 1e-300, 1e-8, 1.0, 3.999, 4.0, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e150, 1e300])
+def test_clipping_is_that_of_gradients_at_every_scale(maximum: float, scale: float) -> None:
+    """maximum / norm by itself may be too small for a double."""
+    gradient = [0.6 * scale, -0.8 * scale, 1e-20 * scale, 0.0]
+    norm = mpmath.sqrt(sum(mpmath.mpf(x) ** 2 for x in gradient))
+    clipped, found = optim.clip_by_global_norm(gradient, maximum)
+    assert abs(found - norm) <= 2 * math.ulp(float(norm))
+    exact = [float(mpmath.mpf(x) * min(mpmath.mpf(1), maximum / norm)) for x in gradient]
+    # The norm to 2 ulp, the quotient and the product rounded once: 3 ulp, and 1 for each rounding to a subnormal.
+    for x, y in zip(clipped, exact, strict=True):
+        assert abs(x - y) <= 4 * math.ulp(y)
+    assert clipped == pytest.approx(precision.clip_gradients(maximum, gradient), rel=1e-15, abs=1e-323)
+
+
+def test_text_mappings_and_sets_are_no_lists_of_operands() -> None:
+    x = ad.variable("x")
+    wrong: list[Any] = ["ab", b"ab", bytearray(b"ab"), {1: 2.0}, {1.0, 2.0}, frozenset([1.0])]
+    wrong += [memoryview(b"ab"), array("i", [1, 2]), np.ones(2, np.float32), np.arange(2)]
+    calls: list[Callable[[Any], object]] = [
+        lambda w: ad.evaluate(w, {}),
+        ad.norm,
+        ad.stack,
+        ad.concatenate,
+        lambda w: ad.gradient(x, w),
+        lambda w: ad.pull_back(w, [1.0], [x]),
+        lambda w: ad.push_forward(x, [x], w),
+        lambda w: ad.compile(w, [x]),
+        lambda w: ad.compile([x], w),
+        lambda w: ad.custom(w, lambda v: v[0]),
+        lambda w: ad.value_and_gradient(x, {x: 1.0}, w),
+    ]
+    for call in calls:
+        for given in wrong:
+            with pytest.raises(hmath.TypeMismatch):
+                call(given)
+    # What can be walked otherwise is a list: views of a mapping, say.
+    assert ad.value_and_gradient(x * x, {x: 3.0}, {x: 3.0}.keys()) == (9.0, [6.0])  # type: ignore[call-overload]
+    assert ad.evaluate(ad.norm(array("d", [3.0, 4.0]))) == ad.evaluate(ad.norm(np.array([3.0, 4.0]))) == 5.0
+
+
+def test_functions_made_of_others_name_themselves() -> None:
+    rows, nan = np.ones((2, 2)), math.nan
+    for call, message in (
+        (lambda: ad.embedding(nan, [0]), r"autodiff\.embedding: weights = nan"),
+        (lambda: ad.embedding(np.array([[nan]]), [0]), r"autodiff\.embedding: weights\[0\] = nan"),
+        (lambda: ad.embedding(1.0, [0]), r"autodiff\.embedding: "),
+        (lambda: ad.embedding(rows, tensor.tensor([1], [nan])), r"autodiff\.embedding: indices\[0\] = nan"),
+        (lambda: ad.dropout(np.array([nan]), 1.0), r"autodiff\.dropout: mask\[0\] = nan"),
+        (lambda: ad.dropout(1.0, np.array([nan])), r"autodiff\.dropout: input\[0\] = nan"),
+        (lambda: ad.dropout(np.ones(3), np.ones(2)), r"autodiff\.dropout: mask has dimension"),
+    ):
+        with pytest.raises(hmath.HMathError, match=message) as caught:
+            call()  # type: ignore[no-untyped-call]
+        assert caught.value.math_error.operation == message.split(":")[0].replace("\\", "")
+
+
+def test_inputs_of_a_program_are_named_by_their_place() -> None:
+    x, y = ad.variable("x"), ad.variable("y")
+    for inputs, index in (([x, x * y], 1), ([x, y, 3.0], 2), ([x, y, x], 2)):
+        with pytest.raises(hmath.DomainError, match=rf"autodiff\.compile: inputs\[{index}\]") as caught:
+            ad.compile([x * y], inputs)  # type: ignore[arg-type]
+        assert caught.value.math_error.index == index
