@@ -17,12 +17,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Up to `lanes` neighbouring pixels of the padded image, some of which are results. */
+/*
+ * Up to `lanes` neighbouring pixels of the padded image, some of which are results. Where the
+ * kernels fold rows, a run may go on in the next row, past the padding between: its lanes there read
+ * from `gap` further.
+ */
 typedef struct hm_conv_run {
     int64_t source; /* offset of the first; a whole vector can be read there at every offset[k] */
     int64_t destination; /* of the first that is a result */
     uint64_t results; /* bit l: pixel l is one. The next goes `step` further, and `jump` more across
                          pixels that are none: there a row of results ends */
+    int64_t fold;     /* pixels from this one on lie in the next row of results; 0: none does */
 } hm_conv_run;
 
 /*
@@ -38,7 +43,7 @@ typedef struct hm_conv_block {
     const double *source;
     const int64_t *offset; /* depth of them */
     const hm_conv_run *run;
-    int64_t runs, step, jump;
+    int64_t runs, step, jump, gap;
     double *out; /* pixel p of row i at out[i * out_row + p] */
     int64_t out_row;
     const double *bias; /* one a row, or NULL */
@@ -76,6 +81,7 @@ typedef struct hm_conv_plane {
 
 typedef struct hm_conv_kernels {
     int32_t lanes; /* pixels of a run */
+    bool folds;    /* runs may be folded, if rows are a multiple of the contraction's tile_rows */
     /* False where a result is infinite or NaN. */
     bool (*block)(const hm_conv_block *block);
     bool (*plane)(const hm_conv_plane *plane);

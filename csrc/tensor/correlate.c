@@ -25,11 +25,13 @@ enum {
 /*
  * Rows by themselves leave part of a row's last vector idle, unless it can be moved back over
  * pixels already done (the same bits twice). Flat runs go on over the row's end, through pixels
- * that are no results, and cost a scatter. Whichever is less.
+ * that are no results, and cost a scatter. Folded runs leave these out, for a second load in vectors
+ * that fold. Whichever is least.
  */
 static void choose_runs(const hm_correlation *job, hm_grid *g)
 {
     enum { SCATTER = 12 }; /* links of a chain that a scattered vector costs */
+    enum { FOLD = 24 };    /* folding costs one in so many links */
     const int64_t lanes = job->kernels->conv->lanes;
     const hm_grid_axis *z = &g->axis[0], *y = &g->axis[1], *x = &g->axis[2];
     const int64_t by_rows = hm_ceiling(x->count, lanes) * y->count;
@@ -38,8 +40,15 @@ static void choose_runs(const hm_correlation *job, hm_grid *g)
     g->jump = y->step * job->result[2] - x->count * x->step;
     const bool seen = g->jump == 0 || x->count < job->padded.axis[2].extent; /* where rows end */
     g->flat = !job->padded.in_place && seen && flat * (g->depth + SCATTER) < rows_cost;
-    g->runs_a_line = g->flat ? flat : hm_ceiling(x->count, lanes);
-    g->runs = z->count * (g->flat ? flat : by_rows);
+    const int64_t pixels = y->count * x->count, folded = hm_ceiling(pixels, lanes);
+    const int64_t folded_cost =
+        folded * (g->depth + g->depth / FOLD + (g->jump || x->step > 1 ? SCATTER : 1));
+    g->folded = job->kernels->conv->folds && !job->padded.in_place && pixels >= lanes &&
+                x->count >= lanes - 1 && job->rows % job->kernels->contract->tile_rows == 0 &&
+                folded_cost < (g->flat ? flat * (g->depth + SCATTER) : rows_cost);
+    g->flat &= !g->folded;
+    g->runs_a_line = g->folded ? folded : g->flat ? flat : hm_ceiling(x->count, lanes);
+    g->runs = z->count * (g->flat || g->folded ? g->runs_a_line : by_rows);
 }
 
 static void row_run(const hm_correlation *job, const hm_grid *g, int64_t index, hm_conv_run *run)
@@ -58,6 +67,7 @@ static void row_run(const hm_correlation *job, const hm_grid *g, int64_t index, 
             job->result[2] +
         x->destination + ix * x->step;
     run->results = ((uint64_t)1 << hm_least(lanes, x->count - ix)) - 1;
+    run->fold = 0;
 }
 
 static void flat_run(const hm_correlation *job, const hm_grid *g, int64_t index, hm_conv_run *run)
@@ -68,6 +78,7 @@ static void flat_run(const hm_correlation *job, const hm_grid *g, int64_t index,
     const int64_t iz = index / g->runs_a_line, first = index % g->runs_a_line * lanes;
     const int64_t width = axis[2].extent;
     run->results = 0;
+    run->fold = 0;
     int64_t iy = first / width, ix = first % width;
     run->source = ((z->source + iz) * axis[1].extent + y->source) * width + x->source + first;
     const int64_t line = iy + (ix >= x->count), column = ix < x->count ? ix : 0;
@@ -85,11 +96,32 @@ static void flat_run(const hm_correlation *job, const hm_grid *g, int64_t index,
     }
 }
 
+/* The last one goes back over pixels of the one before, as that of a row does. */
+static void folded_run(const hm_correlation *job, const hm_grid *g, int64_t index, hm_conv_run *run)
+{
+    const int64_t lanes = job->kernels->conv->lanes;
+    const hm_grid_axis *z = &g->axis[0], *y = &g->axis[1], *x = &g->axis[2];
+    const hm_padded_axis *axis = job->padded.axis;
+    const int64_t iz = index / g->runs_a_line;
+    const int64_t first = hm_least(index % g->runs_a_line * lanes, y->count * x->count - lanes);
+    const int64_t iy = first / x->count, ix = first % x->count;
+    run->source =
+        ((z->source + iz) * axis[1].extent + y->source + iy) * axis[2].extent + x->source + ix;
+    run->destination =
+        ((z->destination + iz * z->step) * job->result[1] + y->destination + iy * y->step) *
+            job->result[2] +
+        x->destination + ix * x->step;
+    run->results = ((uint64_t)1 << lanes) - 1;
+    run->fold = x->count - ix < lanes ? x->count - ix : 0;
+}
+
 static void make_runs(const hm_correlation *job, const hm_grid *g, int64_t begin, int64_t end,
                       hm_conv_run *run)
 {
     for (int64_t i = begin; i < end; i++, run++)
-        if (g->flat)
+        if (g->folded)
+            folded_run(job, g, i, run);
+        else if (g->flat)
             flat_run(job, g, i, run);
         else
             row_run(job, g, i, run);
@@ -178,6 +210,7 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         .run = lane->run,
         .step = g->axis[2].step,
         .jump = g->jump,
+        .gap = job->padded.axis[2].extent - g->axis[2].count,
         .out = job->out + (unit * job->rows + row) * job->result_plane,
         .out_row = job->result_plane,
         .bias = job->bias ? job->bias + group * job->rows + row : NULL,
@@ -251,6 +284,7 @@ static void cut_window(const hm_correlation *job, int64_t cut, int64_t *begin, i
         const int64_t last = band_begin(job, g, (cut + 1) * inner);
         if (first == last || g->depth == 0)
             continue;
+        const int64_t gap = g->folded ? job->padded.axis[2].extent - g->axis[2].count : 0;
         hm_conv_run run[2];
         make_runs(job, g, first, first + 1, &run[0]);
         make_runs(job, g, last - 1, last, &run[1]);
@@ -258,7 +292,7 @@ static void cut_window(const hm_correlation *job, int64_t cut, int64_t *begin, i
             const int64_t pixel =
                 g->offset[k] < 0 ? g->offset[k] : g->offset[k] % job->padded.plane;
             *begin = hm_least(*begin, run[0].source + pixel);
-            *end = hm_most(*end, run[1].source + job->kernels->conv->lanes + pixel);
+            *end = hm_most(*end, run[1].source + job->kernels->conv->lanes + gap + pixel);
         }
     }
     *end = hm_least(*end, job->padded.plane); /* idle lanes may look at what lies behind */

@@ -23,8 +23,9 @@ typedef struct hm_grid {
     const int64_t *offset; /* of a link's operand in the source, from what the pixel reads */
     const int64_t *weight; /* of its weight in a row of weights */
     int64_t stretch;       /* weights of so many links in a row are neighbours */
-    /* chosen by hm_correlate: vectors of pixels, by rows or across their ends */
-    bool flat;
+    /* chosen by hm_correlate: vectors of pixels, by rows or across their ends, with the padding
+     * between rows among their pixels (flat) or without it (folded) */
+    bool flat, folded;
     int64_t runs_a_line, runs;
     int64_t jump; /* in the result, from behind a row's last pixel to the next one's first */
 } hm_grid;

@@ -337,6 +337,33 @@ static void test_conv__larger(void)
     check_conv(c);
 }
 
+/* Runs that go on in the next row, which whole tiles of rows have: at every place of the fold, with
+ * weights packed and in place, results side by side and apart, over one plane and several. */
+static void test_conv__folded_rows(void)
+{
+    for (int64_t width = 7; width < 32; width++) {
+        hm_conv c = plain(1 + width % 2, 1, 8, 16);
+        set_axis(&c, 1, pick(2, 6), 3, 1, 1, 1);
+        set_axis(&c, 2, width, 3, 1, 1, 1);
+        check_conv(c);
+        set_axis(&c, 1, width % 3 ? 7 : 800 / width, 3, 1, 2, 2);
+        set_axis(&c, 2, width, 2, 1, pick(0, 1), 1);
+        check_conv(c);
+        set_axis(&c, 1, 2 * pick(3, 7), 4, 2, 1, 1);
+        set_axis(&c, 2, 2 * width - width % 2, 4, 2, 1, 1);
+        check_conv(c);
+    }
+    hm_conv c = plain(2, 2, 16, 16);
+    set_axis(&c, 0, 4, 2, 1, 1, 1);
+    set_axis(&c, 1, 5, 3, 1, 1, 1);
+    set_axis(&c, 2, 13, 3, 1, 1, 1);
+    check_conv(c);
+    c = plain(1, 1, 8, 8); /* in cuts, for threads that share an image */
+    set_axis(&c, 1, 90, 3, 1, 1, 1);
+    set_axis(&c, 2, 28, 3, 1, 1, 1);
+    check_conv(c);
+}
+
 /* Few images with pixels enough that each thread copies what its own bands read. */
 static void test_conv__cuts(void)
 {
@@ -450,6 +477,7 @@ int main(void)
     RUN(test_conv__depthwise);
     RUN(test_conv__planes);
     RUN(test_conv__larger);
+    RUN(test_conv__folded_rows);
     RUN(test_conv__cuts);
     RUN(test_conv__huge_stride);
     RUN(test_conv__nothing);

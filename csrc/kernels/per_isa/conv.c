@@ -11,6 +11,10 @@ extern const hm_conv_kernels HM_K(conv);
 
 /* ---- forward and input gradient ---- */
 
+#ifdef __AVX512F__ /* a load with a mask leaves the other lanes as they are */
+#define FOLDS
+#endif
+
 enum { MOST_VECTORS = 8, ALL_LANES = (1 << VEC_WIDTH) - 1 };
 
 typedef struct conv_job {
@@ -23,10 +27,11 @@ typedef struct conv_job {
 
 /* Some lanes, or results apart: by way of memory. Returns x with +0 in the lanes that are no
  * results. */
-static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b, uint64_t results,
-                                             vec x)
+static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b,
+                                             const hm_conv_run *run, vec x)
 {
-    if (b->step == 2 && results == ALL_LANES) {
+    const uint64_t results = run->results;
+    if (b->step == 2 && results == ALL_LANES && run->fold == 0) {
         vec_store_apart(out, x);
         return x;
     }
@@ -34,6 +39,8 @@ static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b
     vec_store(lane, x);
     for (int l = 0; l < VEC_WIDTH; l++)
         if (results >> l & 1) {
+            if (l > 0 && l == run->fold)
+                out += b->jump;
             *out = lane[l];
             out += b->step;
         } else {
@@ -44,8 +51,28 @@ static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b
     return vec_load(lane);
 }
 
+/* The lanes of a run that lie in the next row. */
+MATH_INLINE vec_mask next_row(const hm_conv_run *run)
+{
+    double lane[VEC_WIDTH];
+    for (int l = 0; l < VEC_WIDTH; l++)
+        lane[l] = run->fold && l >= run->fold;
+    return vec_not_equal(vec_load(lane), vec_of(0.0));
+}
+
+MATH_INLINE vec load_folded(const double *source, vec_mask next, int64_t gap)
+{
+    const vec x = vec_load(source);
+#ifdef FOLDS
+    return vec_load_over(x, next, source + gap);
+#else
+    (void)next, (void)gap;
+    return x;
+#endif
+}
+
 MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors,
-                           const bool packed)
+                           const bool packed, const bool folded)
 {
     const hm_conv_block *const b = job->block;
     vec acc[TILE_ROWS][MOST_VECTORS];
@@ -60,7 +87,12 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
     UNROLL (j, 0, vectors) {
         source[j] = b->source + job->run[j].source;
     }
-    const int64_t left_row = packed ? 1 : b->left_row;
+    vec_mask next[MOST_VECTORS];
+    if (folded)
+        UNROLL (j, 0, vectors) {
+            next[j] = next_row(&job->run[j]);
+        }
+    const int64_t left_row = packed ? 1 : b->left_row, gap = b->gap;
     const double *left[3];
     UNROLL (i, 0, (rows + 2) / 3) {
         left[i] = job->left + 3 * i * left_row;
@@ -69,7 +101,8 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
         const int64_t offset = b->offset[k];
         vec x[MOST_VECTORS];
         UNROLL (j, 0, vectors) {
-            x[j] = vec_load(source[j] + offset);
+            x[j] = folded ? load_folded(source[j] + offset, next[j], gap)
+                          : vec_load(source[j] + offset);
         }
         const int64_t from = packed ? 0 : b->left_offset[k];
         UNROLL (i, 0, rows) {
@@ -91,10 +124,10 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
                 x += vec_broadcast(job->bias + i);
             x += vec_of(0.0);
             double *to = job->out + i * b->out_row + job->run[j].destination;
-            if (b->step == 1 && job->run[j].results == ALL_LANES)
+            if (b->step == 1 && job->run[j].results == ALL_LANES && (!folded || b->jump == 0))
                 vec_store(to, x);
             else
-                x = scatter(to, b, job->run[j].results, x);
+                x = scatter(to, b, &job->run[j], x);
             poison = vec_fma(x, vec_of(0.0), poison);
         }
     }
@@ -103,11 +136,12 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
 
 typedef bool conv_function(const conv_job *job);
 
-#define CONV_TILE(name, rows, vectors, packed) \
+#define CONV_TILE_OF(name, rows, vectors, packed, folded) \
     static __attribute__((noinline)) bool name(const conv_job *job) \
     { \
-        return conv_tile(job, rows, vectors, packed); \
+        return conv_tile(job, rows, vectors, packed, folded); \
     }
+#define CONV_TILE(name, rows, vectors, packed) CONV_TILE_OF(name, rows, vectors, packed, false)
 
 #define CONV_TILES(rows) \
     CONV_TILE(conv_placed_##rows##_1, rows, 1, false) \
@@ -156,6 +190,32 @@ CONV_TILES(8)
 static conv_function *const conv_tiles[2][TILE_ROWS][TILE_VECTORS] = {CONV_ROWS(placed),
                                                                       CONV_ROWS(packed)};
 
+#ifdef FOLDS
+CONV_TILE_OF(conv_folded_placed_1, TILE_ROWS, 1, false, true)
+CONV_TILE_OF(conv_folded_placed_2, TILE_ROWS, 2, false, true)
+CONV_TILE_OF(conv_folded_placed_3, TILE_ROWS, 3, false, true)
+CONV_TILE_OF(conv_folded_packed_1, TILE_ROWS, 1, true, true)
+CONV_TILE_OF(conv_folded_packed_2, TILE_ROWS, 2, true, true)
+CONV_TILE_OF(conv_folded_packed_3, TILE_ROWS, 3, true, true)
+#endif
+
+/* Tiles without a fold have less to load. */
+static conv_function *choose_tile(const hm_conv_run *run, int64_t rows, int64_t vectors,
+                                  bool packed)
+{
+#ifdef FOLDS
+    static conv_function *const folded_tiles[2][TILE_VECTORS] = {
+        {conv_folded_placed_1, conv_folded_placed_2, conv_folded_placed_3},
+        {conv_folded_packed_1, conv_folded_packed_2, conv_folded_packed_3}};
+    for (int64_t j = 0; j < vectors; j++)
+        if (run[j].fold)
+            return folded_tiles[packed][vectors - 1];
+#else
+    (void)run;
+#endif
+    return conv_tiles[packed][rows - 1][vectors - 1];
+}
+
 static bool block(const hm_conv_block *b)
 {
     const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
@@ -185,7 +245,7 @@ static bool block(const hm_conv_block *b)
             job.left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
             job.out = b->out + i * b->out_row;
             job.bias = b->bias ? b->bias + i : NULL;
-            finite &= conv_tiles[packed][rows - 1][vectors - 1](&job);
+            finite &= choose_tile(job.run, rows, vectors, packed)(&job);
         }
         r += vectors;
     }
@@ -433,4 +493,11 @@ static bool weights(const hm_conv_weights_block *b)
 }
 
 const hm_conv_kernels HM_K(conv) = {
-    .lanes = VEC_WIDTH, .block = block, .plane = plane, .weights = weights};
+    .lanes = VEC_WIDTH,
+#ifdef FOLDS
+    .folds = true,
+#endif
+    .block = block,
+    .plane = plane,
+    .weights = weights,
+};

@@ -15,6 +15,12 @@ VEC_INLINE vec vec_load_padded(const double *p, size_t n)
     return _mm512_mask_loadu_pd(_mm512_set1_pd(*p), vec_first_lanes(n), p);
 }
 
+/* x, with p[l] in lane l where the mask holds; no other is read. Here alone, where it is one load. */
+VEC_INLINE vec vec_load_over(vec x, vec_mask m, const double *p)
+{
+    return _mm512_mask_loadu_pd(x, m, p);
+}
+
 VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
 {
     _mm512_mask_storeu_pd(p, vec_first_lanes(n), x);
