@@ -4,6 +4,7 @@
 #ifndef HM_NORM_KERNELS_H
 #define HM_NORM_KERNELS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,8 +12,8 @@ typedef struct hm_norm_kernels {
     /*
      * Rows of 1 <= n <= HM_BLOCK elements, each by its own mean and population variance:
      * (x - mean) * (1 / sqrt(variance + epsilon)); without the mean, x * (1 / sqrt(mean of x^2 +
-     * epsilon)). They stop at a row whose sums leave the comfortable range, which takes a slower
-     * way (tensor/normalize.h), and return how many rows are done. epsilon > 0.
+     * epsilon)). They stop at a row whose sums leave the comfortable range, unless it is all zeros:
+     * it takes a slower way (tensor/normalize.h). They return how many rows are done. epsilon > 0.
      */
     int64_t (*layer_rows)(const double *x, int64_t rows, int64_t n, double epsilon, double *out);
     int64_t (*rms_rows)(const double *x, int64_t rows, int64_t n, double epsilon, double *out);
@@ -34,5 +35,16 @@ typedef struct hm_norm_kernels {
 /* A sum of squares in here lost nothing to underflow or overflow that could be seen in it. */
 #define HM_COMFORTABLE_LEAST 0x1p-900
 #define HM_COMFORTABLE_MOST 0x1p+1000
+
+/*
+ * Smaller squares do no harm where epsilon outweighs whatever was lost of them, and the mean of the row
+ * is not so small that its last bits are below the smallest double.
+ */
+static inline bool hm_row_is_comfortable(double squares, double mean, double epsilon)
+{
+    return squares <= HM_COMFORTABLE_MOST && epsilon <= HM_COMFORTABLE_MOST &&
+           (squares >= HM_COMFORTABLE_LEAST ||
+            (epsilon >= HM_COMFORTABLE_LEAST && fabs(mean) >= HM_COMFORTABLE_LEAST));
+}
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The kernels do the rows whose sums are in a comfortable range, which are all of them in ordinary
  * life. A row that is not goes the slow way: the same formula over the row times a power of two,
- * with epsilon times its square.
+ * while variance, epsilon and what they make keep exponents of their own (tensor/wide.h).
  */
 #include "tensor/normalize.h"
 
@@ -16,27 +16,27 @@ enum { CHUNK_ELEMENTS = 32768, LONG_ROW = 1 << 17 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* How far data of this magnitude must move for its squares to be in range, and epsilon with it. */
-static int shift_with_epsilon(double magnitude, double epsilon)
-{
-    if (magnitude == 0)
-        return 0;
-    const int shift = -ilogb(magnitude);
-    const int most = (900 - ilogb(epsilon)) / 2;
-    return shift < most ? shift : most;
-}
-
 static double moved(double x, int shift)
 {
     const int half = shift / 2;
     return x * ldexp(1.0, half) * ldexp(1.0, shift - half);
 }
 
-/* 1/sqrt(variance + epsilon) of data times 2^shift; 0 where nothing deviates and epsilon is out of sight. */
-static double inverse_deviation(double squares, int64_t n, double epsilon, int shift)
+static hm_wide times_power_of_two(hm_wide a, int64_t power)
 {
-    const double sum = squares / (double)n + ldexp(epsilon, 2 * shift);
-    return sum == 0 ? 0.0 : 1.0 / sqrt(sum);
+    return hm_wide_normal(a.value, a.exponent + power);
+}
+
+static hm_wide inverse_root(hm_wide square)
+{
+    return hm_wide_divide(hm_wide_of(1.0), hm_wide_root(square));
+}
+
+hm_wide hm_inverse_deviation(const hm_spread *s, double epsilon)
+{
+    const hm_wide variance =
+        hm_wide_normal(s->squares / (double)s->count, -2 * (int64_t)s->shift);
+    return inverse_root(hm_wide_add(variance, hm_wide_of(epsilon)));
 }
 
 /* ---- rows ---- */
@@ -66,29 +66,34 @@ static hm_spread row_spread(const rows_task *t, const hm_context *ctx, const dou
     return s;
 }
 
-static bool comfortable(double squares, double epsilon)
+/*
+ * Of a row that is not to be squared as it stands. Without a mean its elements need not move, and the
+ * small ones beside a large one keep all their bits.
+ */
+static void careful_row(const rows_task *t, const double *x, const hm_spread *s, double *out)
 {
-    return squares <= HM_COMFORTABLE_MOST &&
-           (squares >= HM_COMFORTABLE_LEAST || epsilon >= HM_COMFORTABLE_LEAST);
+    const int shift = t->centred ? s->shift : 0;
+    const hm_wide by = times_power_of_two(hm_inverse_deviation(s, t->epsilon), -shift);
+    for (int64_t i = 0; i < t->n; i++)
+        out[i] = hm_wide_round(hm_wide_multiply(hm_wide_of(moved(x[i], shift) - s->mean), by));
 }
 
 /* One row of any length and magnitude; false where it is not finite. */
 static bool any_row(const rows_task *t, const hm_context *ctx, const double *x, double *out)
 {
     hm_spread s = row_spread(t, ctx, x, 0);
-    if (!comfortable(s.squares, t->epsilon)) {
+    if (!hm_row_is_comfortable(s.squares, t->centred ? s.mean : 1.0, t->epsilon)) {
         const double magnitude = t->kernels->reduce->largest_magnitude(x, t->n);
         if (isnan(magnitude))
             return false;
-        s = row_spread(t, ctx, x, shift_with_epsilon(magnitude, t->epsilon));
+        if (magnitude != 0) {
+            s = row_spread(t, ctx, x, -ilogb(magnitude));
+            careful_row(t, x, &s, out);
+            return true;
+        }
     }
-    const double by = inverse_deviation(s.squares, t->n, t->epsilon, s.shift);
-    if (s.shift == 0) {
-        t->kernels->norm->standardize(x, t->n, s.mean, by, out);
-        return true;
-    }
-    for (int64_t i = 0; i < t->n; i++)
-        out[i] = (moved(x[i], s.shift) - s.mean) * by;
+    const double by = 1.0 / sqrt(s.squares / (double)t->n + t->epsilon);
+    t->kernels->norm->standardize(x, t->n, s.mean, by, out);
     return true;
 }
 
@@ -267,19 +272,14 @@ double hm_spread_variance(const hm_spread *s, double divisor)
 
 hm_standard hm_standard_of_spread(const hm_spread *s, double epsilon)
 {
-    const int most = (900 - ilogb(epsilon)) / 2;
-    const int shift = s->shift < most ? s->shift : most, back = shift - s->shift;
-    return (hm_standard){ldexp(s->mean, back),
-                         inverse_deviation(ldexp(s->squares, 2 * back), s->count, epsilon, shift),
-                         shift};
+    return (hm_standard){s->mean, times_power_of_two(hm_inverse_deviation(s, epsilon), -s->shift),
+                         s->shift};
 }
 
 hm_standard hm_standard_of(double mean, double variance, double epsilon)
 {
-    const double sum = variance + epsilon;
-    if (isfinite(sum))
-        return (hm_standard){mean, 1.0 / sqrt(sum), 0};
-    return (hm_standard){mean, 0.5 / sqrt(0.25 * variance + 0.25 * epsilon), 0};
+    return (hm_standard){
+        mean, inverse_root(hm_wide_add(hm_wide_of(variance), hm_wide_of(epsilon))), 0};
 }
 
 /* ---- what the statistics are for ---- */
@@ -296,27 +296,29 @@ typedef struct affine_task {
     atomic_bool spoiled;
 } affine_task;
 
-static double affine_element(double x, hm_standard s, double gamma, double beta)
+/*
+ * May the kernels have the channel, in plain doubles? What overflows there they notice, and what
+ * underflows before it is multiplied by a gamma of at most 2^64 is less than 2^-1010 of the result.
+ */
+static bool is_plain(const hm_standard *s, double gamma)
 {
-    return fma((moved(x, s.shift) - s.mean) * s.by, gamma, beta);
+    return s->shift == 0 && s->by.exponent > -500 && s->by.exponent < 500 && fabs(gamma) <= 0x1p64;
 }
 
-/* A difference may overflow where the result does not: then everything again, smaller. */
-static hm_standard smaller(hm_standard s)
-{
-    return (hm_standard){s.mean * 0x1p-8, s.by * 0x1p8, s.shift - 8};
-}
-
+/* (x*2^shift - mean) * by * gamma + beta with the kernels' roundings, wherever its parts may lie. */
 static double careful_element(affine_task *t, double x, int64_t channel)
 {
-    const hm_standard s = t->standard[channel];
-    const double gamma = t->gamma[channel], beta = t->beta[channel];
-    double y = affine_element(x, s, gamma, beta);
-    if (!isfinite(y))
-        y = affine_element(x, smaller(s), gamma, beta);
-    if (!isfinite(y))
+    const hm_standard *s = &t->standard[channel];
+    const double here = moved(x, s->shift), difference = here - s->mean;
+    const hm_wide deviation = isinf(difference) ? hm_wide_normal(0.5 * here - 0.5 * s->mean, 1)
+                                                : hm_wide_of(difference);
+    const hm_wide y =
+        hm_wide_fused(hm_wide_multiply(deviation, s->by), hm_wide_of(t->gamma[channel]),
+                      hm_wide_of(t->beta[channel]));
+    const double rounded = isfinite(x) ? hm_wide_round(y) : NAN;
+    if (!isfinite(rounded))
         atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);
-    return y;
+    return rounded;
 }
 
 /* Segments: channel c of batch element i is contiguous. */
@@ -325,8 +327,9 @@ static void affine_segment(affine_task *t, int64_t unit)
     const int64_t c = unit % t->channels, n = t->spatial;
     const double *x = t->x + unit * n;
     double *out = t->out + unit * n;
-    const hm_standard s = t->standard[c];
-    if (s.shift == 0 && t->kernels->norm->affine(x, n, s.mean, s.by, t->gamma[c], t->beta[c], out))
+    const hm_standard *s = &t->standard[c];
+    if (is_plain(s, t->gamma[c]) &&
+        t->kernels->norm->affine(x, n, s->mean, hm_wide_round(s->by), t->gamma[c], t->beta[c], out))
         return;
     for (int64_t i = 0; i < n; i++)
         out[i] = careful_element(t, x[i], c);
@@ -347,13 +350,14 @@ static void affine_panel(affine_task *t, int64_t row, int64_t rows, int64_t firs
     double *out = t->out + row * t->channels + first;
     const double *gamma = t->gamma + first, *beta = t->beta + first;
     double mean[PANEL], by[PANEL];
-    bool shifted = false;
+    bool plain = true;
     for (int64_t j = 0; j < columns; j++) {
-        mean[j] = t->standard[first + j].mean;
-        by[j] = t->standard[first + j].by;
-        shifted |= t->standard[first + j].shift != 0;
+        const hm_standard *s = &t->standard[first + j];
+        mean[j] = s->mean;
+        by[j] = hm_wide_round(s->by);
+        plain = plain && is_plain(s, gamma[j]);
     }
-    if (!shifted &&
+    if (plain &&
         t->kernels->norm->affine_columns(x, rows, t->channels, columns, mean, by, gamma, beta, out))
         return;
     for (int64_t i = 0; i < rows; i++, x += t->channels, out += t->channels)

@@ -35,9 +35,13 @@ void hm_channel_spreads(const hm_context *ctx, const double *x, int64_t batch, i
 double hm_spread_mean(const hm_spread *s);
 double hm_spread_variance(const hm_spread *s, double divisor);
 
+/* 1/sqrt(variance + epsilon): of what the spread stands for, not of its shifted elements. */
+hm_wide hm_inverse_deviation(const hm_spread *s, double epsilon);
+
 /* How to standardise with given statistics: (x*2^shift - mean) * by. */
 typedef struct hm_standard {
-    double mean, by;
+    double mean;
+    hm_wide by;
     int shift;
 } hm_standard;
 

@@ -343,19 +343,29 @@ double hm_square_sum_shifted(const hm_context *ctx, const hm_kernels *k, const d
  */
 enum { HARMLESS_SHIFT = 300 };
 
+/*
+ * Two elements of a row that differ do so by 2^-53 of the larger or more, and their squares about the
+ * mean come to 2^-107 of its square. What is found below that is the rounding of a constant row's mean,
+ * squared: little beside it, but not beside an epsilon.
+ */
+static const double CONSTANT = 0x1p-100;
+
 static bool moments_stand(double squares) { return isfinite(squares) && squares > 0x1p-900; }
 
 hm_moments hm_moments_row(const hm_kernels *k, const double *x, int64_t n, int *shift)
 {
     *shift = 0;
-    const hm_moments plain = moments_once(NULL, k, (hm_source){x, 1, 0}, n);
-    if (moments_stand(plain.squares))
-        return plain;
-    const int needed = shift_for(k->reduce->largest_magnitude(x, n));
-    if (abs(needed) < HARMLESS_SHIFT)
-        return plain;
-    *shift = needed;
-    return moments_once(NULL, k, (hm_source){x, 1, needed}, n);
+    hm_moments m = moments_once(NULL, k, (hm_source){x, 1, 0}, n);
+    if (!moments_stand(m.squares)) {
+        const int needed = shift_for(k->reduce->largest_magnitude(x, n));
+        if (abs(needed) >= HARMLESS_SHIFT) {
+            *shift = needed;
+            m = moments_once(NULL, k, (hm_source){x, 1, needed}, n);
+        }
+    }
+    if (m.squares != 0 && m.squares < CONSTANT * m.mean * m.mean && k->reduce->either(x, n, *x, *x))
+        m.squares = 0;
+    return m;
 }
 
 /* ---- along an axis ---- */

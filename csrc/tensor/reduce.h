@@ -78,7 +78,8 @@ hm_row_products hm_sum_row_products(const hm_context *ctx, const double *x, cons
 
 /*
  * Mean and sum of squared deviations of x * 2^*shift over a row, n >= 1. The shift is 0 unless the
- * sum of squares would leave the range of a double, or come near losing terms below it.
+ * sum of squares would leave the range of a double, or come near losing terms below it. Nothing
+ * deviates in a constant row, to the last bit.
  */
 hm_moments hm_moments_row(const hm_kernels *k, const double *x, int64_t n, int *shift);
 

@@ -63,6 +63,20 @@ static inline hm_wide hm_wide_subtract(hm_wide a, hm_wide b)
     return hm_wide_add(a, hm_wide_negate(b));
 }
 
+/* a*b + c, rounded once. */
+static inline hm_wide hm_wide_fused(hm_wide a, hm_wide b, hm_wide c)
+{
+    const int64_t exponent = a.exponent + b.exponent, above = c.exponent - exponent;
+    if (a.value == 0 || b.value == 0)
+        return c;
+    if (c.value == 0)
+        return hm_wide_multiply(a, b);
+    if (above > 200) /* the product is less than any rounding of c can notice */
+        return c;
+    return hm_wide_normal(fma(a.value, b.value, above < -200 ? 0.0 : ldexp(c.value, (int)above)),
+                          exponent);
+}
+
 static inline hm_wide hm_wide_root(hm_wide a)
 {
     const int odd = (int)(a.exponent & 1);

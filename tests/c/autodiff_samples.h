@@ -5,6 +5,9 @@
 #ifndef AUTODIFF_SAMPLES_H
 #define AUTODIFF_SAMPLES_H
 
+#include <assert.h>
+#include <string.h>
+
 #include "autodiff/custom.h"
 #include "autodiff/gradient.h"
 #include "autodiff/leaf.h"
@@ -473,6 +476,30 @@ static hm_node *build_rms_norm_reverse(hm_graph *g, hm_node *const *x)
     return y ? hm_graph_make(g, &hm_op_rms_norm_reverse, hm_node_attributes(y), y->attribute_size,
                              (hm_node *[]){x[0], y, x[1]}, 3)
              : NULL;
+}
+
+/* What a derivative of the two above is made of: the norm's attributes, and about what it deviates. */
+static hm_node *inverse_deviation(hm_graph *g, hm_node *x, hm_node *y, int64_t centred)
+{
+    if (!y)
+        return NULL;
+    int64_t attributes[8] = {0};
+    const size_t size = (size_t)y->attribute_size;
+    assert(size + sizeof centred <= sizeof attributes);
+    memcpy(attributes, hm_node_attributes(y), size);
+    memcpy((char *)attributes + size, &centred, sizeof centred);
+    return hm_graph_make(g, &hm_op_inverse_deviation, attributes, size + sizeof centred,
+                         (hm_node *[]){x, y}, 2);
+}
+
+static hm_node *build_inverse_deviation(hm_graph *g, hm_node *const *x)
+{
+    return inverse_deviation(g, x[0], hm_ad_layer_norm(g, 1, 0.1, x[0]), 1);
+}
+
+static hm_node *build_inverse_root_mean_square(hm_graph *g, hm_node *const *x)
+{
+    return inverse_deviation(g, x[0], hm_ad_rms_norm(g, 1, 0.1, x[0]), 0);
 }
 
 static hm_node *build_batch_norm(hm_graph *g, hm_node *const *x)
@@ -1140,7 +1167,29 @@ static const sample samples[] = {
      0,
      NULL,
      false},
-    {&hm_op_mean,
+    {&hm_op_inverse_deviation,
+     "inverse deviation, about the mean",
+     build_inverse_deviation,
+     1,
+     {S2(3, 6)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_inverse_deviation,
+     "inverse deviation, about 0",
+     build_inverse_root_mean_square,
+     1,
+     {S2(3, 6)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_layer_norm,
      "batch_norm",
      build_batch_norm,
      3,

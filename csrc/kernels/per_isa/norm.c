@@ -62,11 +62,9 @@ static bool affine_columns(const double *x, int64_t rows, int64_t stride, int64_
     return !vec_is_tainted(taint);
 }
 
-/* Also true where nothing but epsilon counts, whatever was lost of the squares. */
-VEC_INLINE bool comfortable(double squares, double epsilon)
+static bool all_zeros(const double *x, int64_t n)
 {
-    return squares <= HM_COMFORTABLE_MOST &&
-           (squares >= HM_COMFORTABLE_LEAST || epsilon >= HM_COMFORTABLE_LEAST);
+    return HM_K(reduce).largest_magnitude(x, n) == 0;
 }
 
 /*
@@ -82,7 +80,7 @@ static int64_t layer_rows(const double *x, int64_t rows, int64_t n, double epsil
     hm_moments next = {0};
     for (int64_t row = 0; row < rows; row++, x += n, out += n) {
         const hm_moments m = row == 0 || n > SHORT_ROW ? HM_K(reduce).moments(x, n) : next;
-        if (!comfortable(m.squares, epsilon))
+        if (!hm_row_is_comfortable(m.squares, m.mean, epsilon) && !all_zeros(x, n))
             return row;
         const double by = 1.0 / __builtin_sqrt(m.squares / (double)n + epsilon);
         if (n <= SHORT_ROW && row + 1 < rows)
@@ -97,7 +95,7 @@ static int64_t rms_rows(const double *x, int64_t rows, int64_t n, double epsilon
     double next = 0;
     for (int64_t row = 0; row < rows; row++, x += n, out += n) {
         const double squares = row == 0 || n > SHORT_ROW ? HM_K(reduce).square_sum(x, n) : next;
-        if (!comfortable(squares, epsilon))
+        if (!hm_row_is_comfortable(squares, 1.0, epsilon) && !all_zeros(x, n)) /* no mean to lose */
             return row;
         const vec by = vec_of(1.0 / __builtin_sqrt(squares / (double)n + epsilon));
         if (n <= SHORT_ROW && row + 1 < rows)

@@ -5,8 +5,9 @@
  *     layer norm   r * (u - mean(u) - y * mean(u y))        (Ba, Kiros, Hinton 2016)
  *     RMS norm     r * (u - y * mean(u y))                  (Zhang, Sennrich 2019)
  *
- * computed in one pass by an op of its own; asked for its own derivative, it is written out in nodes.
- * Group and instance norm are a layer norm of another shape, batch norm is written out.
+ * computed in one pass by an op of its own; asked for its own derivative, it is written out in nodes,
+ * but for r, whose square may be no double. Group, instance and batch norm are a layer norm of another
+ * shape.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -29,7 +30,14 @@ typedef struct norm {
     int64_t axes;
 } norm;
 
+/* Of what: of the elements about their mean, or about 0. */
+typedef struct inverse {
+    norm norm;
+    int64_t centred;
+} inverse;
+
 static const char *const input_argument[] = {"input"};
+static const char *const input_result[] = {"input", "result"};
 static const char *const input_result_cotangent[] = {"input", "result", "cotangent"};
 
 static hm_status same_shape(hm_context *ctx, hm_node *const *inputs, int32_t count,
@@ -70,40 +78,91 @@ typedef struct reverse_task {
 } reverse_task;
 
 /* 1 / sqrt(variance + epsilon), or 1 / sqrt(mean of squares + epsilon). */
-static double inverse_deviation(const reverse_task *t, const double *x)
+static hm_wide inverse_deviation(const hm_kernels *k, const double *x, int64_t n, double epsilon,
+                                 bool centred)
 {
-    const int64_t n = t->a->n;
-    if (t->centred) {
+    if (centred) {
         hm_spread s = {.count = n};
-        hm_moments m = hm_moments_row(t->kernels, x, n, &s.shift);
+        const hm_moments m = hm_moments_row(k, x, n, &s.shift);
         s.mean = m.mean;
         s.squares = m.squares;
-        const hm_standard standard = hm_standard_of_spread(&s, t->a->epsilon);
-        return ldexp(standard.by, standard.shift);
+        return hm_inverse_deviation(&s, epsilon);
     }
-    hm_wide mean =
-        hm_wide_divide(hm_sum_row(t->kernels, HM_ROW_SQUARES, x, NULL, n), hm_wide_of((double)n));
-    mean = hm_wide_add(mean, hm_wide_of(t->a->epsilon));
-    const int64_t odd = mean.exponent & 1;
-    const hm_wide root =
-        hm_wide_normal(sqrt(ldexp(mean.value, (int)odd)), (mean.exponent - odd) / 2);
-    return hm_wide_round(hm_wide_divide(hm_wide_of(1.0), root));
+    const hm_wide mean =
+        hm_wide_divide(hm_sum_row(k, HM_ROW_SQUARES, x, NULL, n), hm_wide_of((double)n));
+    return hm_wide_divide(hm_wide_of(1.0),
+                          hm_wide_root(hm_wide_add(mean, hm_wide_of(epsilon))));
 }
 
-static bool reverse_row(const reverse_task *t, int64_t row)
+/* Means of u and of u*y, infinite where they are no double. */
+typedef struct row_means {
+    double of_u, along_y;
+} row_means;
+
+/* Is u so small that its differences lose what a large r would show? Its means tell, mostly. */
+static bool is_small(const reverse_task *t, const double *u, const row_means *mean)
+{
+    if (fabs(mean->of_u) >= HM_COMFORTABLE_LEAST || fabs(mean->along_y) >= HM_COMFORTABLE_LEAST)
+        return false;
+    const double most = t->kernels->reduce->largest_magnitude(u, t->a->n);
+    return most != 0 && most < HM_COMFORTABLE_LEAST;
+}
+
+/*
+ * The row's u brought to 2^900, where no difference underflows and none overflows: those above are
+ * n times as large at most. The result has an exponent of its own until it is rounded.
+ */
+static bool careful_row(const reverse_task *t, int64_t row, hm_wide by)
 {
     const int64_t n = t->a->n;
-    const double *y = t->y + row * n, *u = t->u + row * n, count = (double)n;
+    const double *y = t->y + row * n, *u = t->u + row * n;
     double *out = t->out + row * n;
-    const double by = inverse_deviation(t, t->x + row * n);
-    const double mean =
-        t->centred ? hm_sum_row_rounded(t->kernels, HM_ROW_SUM, u, NULL, n) / count : 0.0;
-    const double along = -hm_sum_row_rounded(t->kernels, HM_ROW_DOT, u, y, n) / count;
+    const double most = t->kernels->reduce->largest_magnitude(u, n);
+    const int shift = isfinite(most) && most > 0 ? 900 - ilogb(most) : 0;
+    hm_wide mean = {0, 0}, along = hm_sum_row(t->kernels, HM_ROW_DOT, u, y, n);
+    if (t->centred)
+        mean = hm_sum_row(t->kernels, HM_ROW_SUM, u, NULL, n);
+    const double of_u = hm_wide_round(hm_wide_normal(mean.value / (double)n, mean.exponent + shift));
+    const double along_y =
+        hm_wide_round(hm_wide_normal(-along.value / (double)n, along.exponent + shift));
+    by = hm_wide_normal(by.value, by.exponent - shift);
+    bool finite = isfinite(of_u) && isfinite(along_y);
+    for (int64_t i = 0; i < n && finite; i++) {
+        const double part = fma(y[i], along_y, ldexp(u[i], shift) - of_u);
+        out[i] = hm_wide_round(hm_wide_multiply(hm_wide_of(part), by));
+        finite = isfinite(out[i]) != 0;
+    }
+    return finite;
+}
+
+/* In plain doubles; false where an element of the result is none. */
+static bool plain_row(const reverse_task *t, int64_t row, double by, const row_means *means)
+{
+    const int64_t n = t->a->n;
+    const double *y = t->y + row * n, *u = t->u + row * n;
+    double *out = t->out + row * n;
+    const double mean = means->of_u, along = -means->along_y;
     const hm_chain_step steps[] = {
         {HM_CHAIN_LOAD, {u}, NULL},        {HM_CHAIN_SUBTRACT_NUMBER, {&mean}, NULL},
         {HM_CHAIN_ADD_FUSED, {y}, &along}, {HM_CHAIN_MULTIPLY_NUMBER, {&by}, NULL},
         {HM_CHAIN_WATCH, {NULL}, NULL},    {HM_CHAIN_STORE, {.out = out}, NULL}};
     return t->kernels->arithmetic->chain((size_t)n, steps, sizeof steps / sizeof *steps);
+}
+
+static bool reverse_row(const reverse_task *t, int64_t row)
+{
+    enum { LEAST_EXPONENT = -1000 }; /* r keeps all its bits as a double */
+    const int64_t n = t->a->n;
+    const double *y = t->y + row * n, *u = t->u + row * n, count = (double)n;
+    const hm_wide by =
+        inverse_deviation(t->kernels, t->x + row * n, n, t->a->epsilon, t->centred);
+    row_means means = {.along_y = hm_sum_row_rounded(t->kernels, HM_ROW_DOT, u, y, n) / count};
+    if (t->centred)
+        means.of_u = hm_sum_row_rounded(t->kernels, HM_ROW_SUM, u, NULL, n) / count;
+    if (by.exponent > LEAST_EXPONENT && !is_small(t, u, &means) &&
+        plain_row(t, row, hm_wide_round(by), &means))
+        return true;
+    return careful_row(t, row, by);
 }
 
 static void reverse_chunk(void *task, int64_t chunk)
@@ -149,19 +208,52 @@ static uint32_t trailing(const hm_node *node, int64_t axes)
     return hm_ad_all_axes(node) & ~((1u << (node->rank - axes)) - 1);
 }
 
-static hm_node *inverse_root(hm_graph *g, hm_node *mean_square, double epsilon)
+static hm_status one_a_row(hm_context *ctx, hm_node *const *inputs, int32_t count,
+                           const void *attributes, hm_shape *out)
 {
-    return hm_ad_reciprocal(g, hm_ad_sqrt(g, hm_ad_shifted(g, mean_square, epsilon)));
+    (void)ctx, (void)count;
+    const inverse *a = attributes;
+    *out = hm_node_shape(inputs[0]);
+    for (int64_t axis = out->rank - a->norm.axes; axis < out->rank; axis++)
+        out->extent[axis] = 1;
+    return HMATH_OK;
 }
+
+static hm_status inverse_deviation_run(const hm_run *run)
+{
+    const inverse *a = hm_node_attributes(run->node);
+    const hm_kernels *k = hm_context_kernels(run->ctx);
+    for (int64_t row = 0; row < a->norm.rows; row++)
+        run->output[row] = hm_wide_round(inverse_deviation(
+            k, run->inputs[0] + row * a->norm.n, a->norm.n, a->norm.epsilon, a->centred));
+    return HMATH_OK;
+}
+
+/* dr = -r^2 mean(y dx), for what deviates is y / r; the second r comes last, where y is small already. */
+static void inverse_deviation_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                                   hm_node **cotangents)
+{
+    (void)wanted;
+    const inverse *a = hm_node_attributes(node);
+    hm_node *once = hm_ad_scaled(g, hm_ad_multiply(g, u, node), -1.0 / (double)a->norm.n);
+    cotangents[0] = hm_ad_multiply(g, hm_ad_multiply(g, once, node->inputs[1]), node);
+}
+
+const hm_op hm_op_inverse_deviation = {.name = "layers.inverse_deviation",
+                                       .arguments = input_result,
+                                       .arity = 2,
+                                       .shape = one_a_row,
+                                       .run = inverse_deviation_run,
+                                       .reverse = inverse_deviation_rule};
 
 static hm_node *expand(hm_graph *g, hm_node *node, bool centred)
 {
     const norm *a = hm_node_attributes(node);
     hm_node *x = node->inputs[0], *y = node->inputs[1], *u = node->inputs[2];
     const uint32_t over = trailing(x, a->axes);
-    hm_node *deviation = centred ? hm_ad_subtract(g, x, hm_ad_mean(g, x, over, true)) : x;
+    const inverse of = {*a, centred};
     hm_node *by =
-        inverse_root(g, hm_ad_mean(g, hm_ad_square(g, deviation), over, true), a->epsilon);
+        hm_graph_make(g, &hm_op_inverse_deviation, &of, sizeof of, (hm_node *[]){x, y}, 2);
     hm_node *rest = centred ? hm_ad_subtract(g, u, hm_ad_mean(g, u, over, true)) : u;
     hm_node *along = hm_ad_mean(g, hm_ad_multiply(g, u, y), over, true);
     return hm_ad_multiply(g, hm_ad_subtract(g, rest, hm_ad_multiply(g, y, along)), by);
@@ -333,6 +425,19 @@ static hm_node *per_channel(hm_graph *g, const char *argument, hm_node *numbers,
     return hm_ad_reshape(g, numbers, &shape);
 }
 
+/* (N, C, ...) as (C, all the rest in the order of N, ...), normalised over the last axis. */
+static hm_node *by_channel(hm_graph *g, double epsilon, hm_node *input)
+{
+    hm_node *turned = hm_ad_swap_axes(g, input, 0, 1);
+    if (!turned)
+        return NULL;
+    const hm_shape shape = hm_node_shape(turned);
+    const hm_shape rows = {.rank = 2,
+                           .extent = {shape.extent[0], hm_shape_span(&shape, 1, shape.rank)}};
+    hm_node *unit = hm_ad_layer_norm(g, 1, epsilon, hm_ad_reshape(g, turned, &rows));
+    return hm_ad_swap_axes(g, hm_ad_reshape(g, unit, &shape), 0, 1);
+}
+
 hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *beta,
                           hm_node *input, hm_node **mean, hm_node **variance)
 {
@@ -351,6 +456,5 @@ hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *
     hm_node *square = hm_ad_mean(g, hm_ad_square(g, deviation), over, true);
     *mean = hm_ad_reshape(g, centre, &channels);
     *variance = hm_ad_reshape(g, square, &channels);
-    hm_node *unit = hm_ad_multiply(g, deviation, inverse_root(g, square, epsilon));
-    return hm_ad_add(g, hm_ad_multiply(g, unit, scale), shift);
+    return hm_ad_add(g, hm_ad_multiply(g, by_channel(g, epsilon, input), scale), shift);
 }
