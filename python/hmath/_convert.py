@@ -62,6 +62,10 @@ _TEXT = (str, bytes, bytearray)
 # Kinds of elements that need no look of their own. A bool is an int to Python, but its type is not int.
 _NUMBERS, _INTEGERS, _BOOLEANS = {float, int}, {int}, {bool}
 
+# NumPy's flags of an array that is in order in memory and whose elements are where the processor wants them:
+# NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED.
+_READY = 0x0001 | 0x0100
+
 # NumPy's array and its float64, from the first array on that was looked at: the common case, quickly.
 _ndarray: Any = None
 _float64: Any = None
@@ -205,7 +209,7 @@ def doubles(x: Any, argument: str) -> Argument:
     cls = type(x)
     if cls is list or cls is tuple:
         return _list_argument(_DOUBLES, _double_array(x, argument))
-    if cls is _ndarray and x.dtype is _float64 and x.flags.c_contiguous:
+    if cls is _ndarray and x.dtype is _float64 and x.flags.num & _READY == _READY:
         return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape, argument)
     array_like = _lend(x, argument, "List of Double")
     if array_like is not None:
@@ -375,7 +379,7 @@ def _handles(handles: list[Any]) -> Argument:
 
 def tensor(x: Any, argument: str) -> Argument:
     """A Tensor, or a NumPy array of float64, lent for the call. Lists and scalars are refused."""
-    if type(x) is _ndarray and x.dtype is _float64 and x.flags.c_contiguous:
+    if type(x) is _ndarray and x.dtype is _float64 and x.flags.num & _READY == _READY:
         return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, x), x.shape, argument)
     numpy_array = _numpy_array(x)
     if numpy_array is not None and numpy_array.dtype.char == "d":
@@ -451,9 +455,11 @@ def _lend(x: Any, argument: str, expected: str) -> Argument | None:
         view = memoryview(x)
         if view.format != "d" or view.shape is None:
             raise type_mismatch(argument, expected, x)
-        # What is not in order in memory is put in order, in a copy.
-        data = view if view.c_contiguous else array("d", view.tobytes())
-        return _tensor_argument(_from_buffer(_DOUBLE_ARRAY, data), view.shape, argument)
+        data = _from_buffer(_DOUBLE_ARRAY, view) if view.c_contiguous else None
+        # What is not in order in memory, or begins between two doubles, is put in order, in a copy.
+        if data is None or int(ffi.cast("uintptr_t", data)) % ffi.alignof("double"):
+            data = _from_buffer(_DOUBLE_ARRAY, array("d", view.tobytes()))
+        return _tensor_argument(data, view.shape, argument)
     return None
 
 
@@ -504,8 +510,8 @@ def _is_numpy_bool(x: Any) -> bool:
 
 
 def _contiguous(x: Any) -> Any:
-    """The array itself where its memory is in order and in the machine's byte order, else a copy."""
-    if x.flags.c_contiguous and x.dtype.isnative:
+    """The array itself where its memory is in order, aligned and in the machine's byte order, else a copy."""
+    if x.flags.num & _READY == _READY and x.dtype.isnative:
         return x
     return x.astype(x.dtype.newbyteorder("="), order="C")
 

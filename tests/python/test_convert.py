@@ -721,3 +721,26 @@ def test_what_only_says_it_is_an_array_is_none() -> None:
     for call in (core.softmax, tensor.square, tensor.from_numpy):
         with pytest.raises(TypeMismatch):
             call(Pretender())  # type: ignore[operator]
+
+
+def test_memory_between_two_numbers_is_copied() -> None:
+    """It was refused, as a ValueError of the function that lends memory."""
+    memory = bytearray(8 * 6 + 1)
+
+    def numbers(dtype: str) -> Any:
+        array = np.frombuffer(memory, dtype, offset=1, count=48 // np.dtype(dtype).itemsize)
+        array[:] = range(len(array))
+        return array
+
+    expected = [float(i) for i in range(6)]
+    doubles = numbers("f8")
+    assert not doubles.flags.aligned
+    assert tensor.from_numpy(doubles).values == tensor.tensor([6], doubles).values == expected
+    assert np.asarray(tensor.square(doubles)).tolist() == [x * x for x in expected]
+    assert np.asarray(core.softmax(doubles)).tolist() == core.softmax(expected)
+    view = memoryview(memory)[1:].cast("d")
+    assert core.softmax(view) == core.softmax(expected)  # type: ignore[comparison-overlap]
+    assert tensor.tensor([6], view).values == expected
+    assert tensor.tensor_float([12], numbers("f4")).values == [float(i) for i in range(12)]
+    identity = [[int(i == j) for j in range(6)] for i in range(6)]
+    assert metrics.confusion_matrix(6, numbers("i8"), list(range(6))) == identity
