@@ -184,12 +184,14 @@ def non_finite(argument: str, number: float | None, index: int | None = None) ->
     )
 
 
-def renamed(error: errors.HMathError, **names: str) -> errors.HMathError:
-    """The failure of a function of the library as one of the public function that is being called.
+def renamed(error: errors.HMathError, of: str = "", **names: str) -> errors.HMathError:
+    """The failure of the library's operation `of` as one of the public function that is being called.
 
-    `names`: the library's names of arguments and this function's.
+    `names`: the library's names of arguments and this function's. Other failures, of a callback's say, stay.
     """
     found, name = error.math_error, operation()
+    if found.operation not in (of, name):
+        return error
     argument = names.get(found.argument or "", found.argument)
     place = f": {found.argument}" if found.argument else ":"
     message = found.message.replace(

@@ -425,11 +425,14 @@ def _pair(name: str, left: Any, right: Any, names: tuple[str, str] = ("left", "r
     node: Node | None = _binaries[f"hmath_autodiff_{name}"](left, right)
     if node is not None:
         return node
-    if type(left) is Dual or type(right) is Dual:
-        a, b = _dual_operand(left, names[0]), _dual_operand(right, names[1])
-        return adopt(Dual, invoke(getattr(lib, f"hmath_dual_{name}"), a, b))
-    function = getattr(lib, f"hmath_autodiff_{name}")
-    return _node(invoke(function, _operand(left, names[0]), _operand(right, names[1])))
+    try:
+        if type(left) is Dual or type(right) is Dual:
+            a, b = _dual_operand(left, names[0]), _dual_operand(right, names[1])
+            return adopt(Dual, invoke(getattr(lib, f"hmath_dual_{name}"), a, b))
+        function = getattr(lib, f"hmath_autodiff_{name}")
+        return _node(invoke(function, _operand(left, names[0]), _operand(right, names[1])))
+    except HMathError as error:
+        raise renamed(error, left=names[0], right=names[1]) from None
 
 
 def _compared(name: str, left: Any, right: Any) -> Node:
@@ -803,10 +806,13 @@ def embedding(weights: Operand, indices: Indices) -> ADTensor: ...
 def embedding(weights: Operand, indices: Node) -> Either: ...
 def embedding(weights: Operand, indices: Node | Indices) -> Node:
     """Rows of [vocabulary, features] weights, as :func:`gather` along axis 0."""
+    handle = _operand(weights, "weights")
+    if not _shape_of(handle):
+        raise dimension_mismatch("weights", "rank 1 or more", "rank 0")
     try:
-        return _gathered(_operand(weights, "weights"), indices, 0)
+        return _gathered(handle, indices, 0)
     except HMathError as error:
-        raise renamed(error, value="weights") from None
+        raise renamed(error, "autodiff.gather", value="weights") from None
 
 
 def _indices(indices: Any) -> CData:
@@ -877,7 +883,10 @@ def matmul(left: Operand, right: Operand) -> Either:
 def _along(function: Any, value: Any, axis: int) -> Any:
     handle = _operand(value, "value")
     rank = len(_shape_of(handle))
-    return _node(invoke(function, handle, _axis(axis, rank, "axis") if rank else 0))
+    try:
+        return _node(invoke(function, handle, _axis(axis, rank, "axis") if rank else 0))
+    except HMathError as error:
+        raise renamed(error, values="value") from None
 
 
 def softmax(value: Operand, axis: int = -1) -> ADTensor:
@@ -1006,7 +1015,7 @@ def dropout(mask: Operand, input: Operand) -> Node:
     try:
         return _node(invoke(lib.hmath_autodiff_multiply, factored, factor))
     except HMathError as error:
-        raise renamed(error, left="input", right="mask") from None
+        raise renamed(error, "autodiff.multiply", left="input", right="mask") from None
 
 
 def multihead_attention(
@@ -1164,7 +1173,10 @@ def _run(program: Handle, inputs: tuple[Any, ...], argument: str) -> list[Value]
         context()
         results = _native.run(program, tuple(adopt(Handle, _bound(x, argument)) for x in inputs))
     if not isinstance(results, list):
-        check(lib.HMATH_NO_MEMORY if results is None else results)
+        try:
+            check(lib.HMATH_NO_MEMORY if results is None else results)
+        except HMathError as error:
+            raise renamed(error, "autodiff.Program", inputs=argument) from None
         raise AssertionError("a failure raises")
     return results
 
@@ -1244,7 +1256,10 @@ def evaluate(output: Any, bindings: Bindings | None = None) -> Value | list[Any]
 
     def build() -> tuple[CData, Any]:
         outputs, (variables, _) = _operands(owners, "output"), _bindings(given)
-        return _compile(outputs, variables), outputs
+        try:
+            return _compile(outputs, variables), outputs
+        except HMathError as error:
+            raise renamed(error, "autodiff.compile", outputs="output", inputs="bindings") from None
 
     if owners and isinstance(owners[0], Node):
         program = _program(owners[0], "value", (owners, given), build)
@@ -1273,7 +1288,11 @@ def value_and_gradient(output: Any, bindings: Bindings, wrt: Any = None) -> tupl
     gradient is single too.
     """
     if not isinstance(output, Node):
-        output = _node(invoke(lib.hmath_autodiff_constant, _operand(output, "output")))
+        handle = _operand(output, "output")
+        try:
+            output = _node(invoke(lib.hmath_autodiff_constant, handle))
+        except HMathError as error:
+            raise renamed(error, "autodiff.constant", value="output") from None
     output._open("output")
     _mapping(bindings)
     asked = [wrt] if isinstance(wrt, Node) else _listed(list(bindings) if wrt is None else wrt, "wrt")
@@ -1281,7 +1300,10 @@ def value_and_gradient(output: Any, bindings: Bindings, wrt: Any = None) -> tupl
     def build() -> tuple[CData, Any]:
         of, (variables, _), by = output._open("output"), _bindings(bindings), _operands(asked, "wrt")
         arguments = of, _array(variables), len(variables), _array(by), len(by)
-        return invoke(lib.hmath_autodiff_compile_gradient, *arguments), (variables, by)
+        try:
+            return invoke(lib.hmath_autodiff_compile_gradient, *arguments), (variables, by)
+        except HMathError as error:
+            raise renamed(error, inputs="bindings") from None
 
     program = _program(output, "gradient", (asked, bindings), build)
     results = _run(program, tuple(bindings.values()), "bindings")
@@ -1292,10 +1314,11 @@ def jacobian(output: Operand, bindings: Bindings, wrt: Node) -> TensorDouble:
     """∂output/∂wrt as a Tensor of shape (*output.shape, *wrt.shape): a row of reverse mode per element."""
     of, by = _operand(output, "output"), _operand(wrt, "wrt")
     variables, values = _bindings(bindings)
-    return adopt(
-        TensorDouble,
-        invoke(lib.hmath_autodiff_jacobian, of, _array(variables), _array(values), len(values), by),
-    )
+    try:
+        handle = invoke(lib.hmath_autodiff_jacobian, of, _array(variables), _array(values), len(values), by)
+    except HMathError as error:
+        raise renamed(error, inputs="bindings", values="bindings") from None
+    return adopt(TensorDouble, handle)
 
 
 @overload
@@ -1313,11 +1336,11 @@ def jvp(output: Any, bindings: Bindings, tangents: Bindings) -> tuple[Value, Val
             raise type_mismatch("tangents", "variables of bindings", moving)
     along = [_bound(tangents[v], "tangents") if v in tangents else ffi.NULL for v in bindings]
     value, tangent = _new("hmath_value **"), _new("hmath_value **")
-    check(
-        lib.hmath_autodiff_jvp(
-            context(), of, _array(variables), _array(values), _array(along), len(values), value, tangent
-        )
-    )
+    given = _array(variables), _array(values), _array(along), len(values)
+    try:
+        check(lib.hmath_autodiff_jvp(context(), of, *given, value, tangent))
+    except HMathError as error:
+        raise renamed(error, inputs="bindings", values="bindings") from None
     return _value(value[0]), _value(tangent[0])
 
 

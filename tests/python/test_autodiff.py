@@ -871,11 +871,23 @@ def test_text_mappings_and_sets_are_no_lists_of_operands() -> None:
 
 
 def test_functions_made_of_others_name_themselves() -> None:
-    rows, nan = np.ones((2, 2)), math.nan
+    rows, nan, x = np.ones((2, 2)), math.nan, ad.variable("x")
     for call, message in (
-        (lambda: ad.embedding(nan, [0]), r"autodiff\.embedding: weights = nan"),
+        (lambda: ad.embedding(nan, [0]), r"autodiff\.embedding: weights has dimension rank 0"),
         (lambda: ad.embedding(np.array([[nan]]), [0]), r"autodiff\.embedding: weights\[0\] = nan"),
-        (lambda: ad.embedding(1.0, [0]), r"autodiff\.embedding: "),
+        (lambda: ad.power(np.ones(3), np.ones(2)), r"autodiff\.power: exponent has dimension"),
+        (lambda: ad.power(ad.Dual(-1.0), 0.5), r"autodiff\.power: base = -1.0"),
+        (lambda: ad.softmax(1.0), r"autodiff\.softmax: value has dimension rank 0"),
+        (lambda: ad.evaluate([nan], {}), r"autodiff\.evaluate: output = nan"),
+        (lambda: ad.evaluate(ad.variable("x")), r"autodiff\.evaluate: bindings leave out the variable x"),
+        (lambda: ad.value_and_gradient(nan, {}), r"autodiff\.value_and_gradient: output = nan"),
+        (lambda: ad.value_and_gradient(x, {}, [x]), r"autodiff\.value_and_gradient: bindings leave out"),
+        (lambda: ad.jacobian(x * x, {}, x), r"autodiff\.jacobian: bindings leave out"),
+        (lambda: ad.jacobian(x, {x: np.ones(2)}, x), r"autodiff\.jacobian: bindings has dimension"),
+        (lambda: ad.jvp(x, {}, {}), r"autodiff\.jvp: bindings leave out"),
+        (lambda: ad.jvp(x, {x: nan}, {}), r"autodiff\.jvp: bindings = nan"),
+        (lambda: ad.evaluate(x, {x: nan}), r"autodiff\.evaluate: bindings = nan"),
+        (lambda: ad.compile([x], [x])(nan), r"autodiff\.Program: inputs = nan"),
         (lambda: ad.embedding(rows, tensor.tensor([1], [nan])), r"autodiff\.embedding: indices\[0\] = nan"),
         (lambda: ad.dropout(np.array([nan]), 1.0), r"autodiff\.dropout: mask\[0\] = nan"),
         (lambda: ad.dropout(1.0, np.array([nan])), r"autodiff\.dropout: input\[0\] = nan"),
@@ -884,6 +896,20 @@ def test_functions_made_of_others_name_themselves() -> None:
         with pytest.raises(hmath.HMathError, match=message) as caught:
             call()  # type: ignore[no-untyped-call]
         assert caught.value.math_error.operation == message.split(":")[0].replace("\\", "")
+
+
+def test_failures_of_callbacks_keep_their_names() -> None:
+    x = ad.variable("x")
+    node = ad.custom([x], lambda values: core.softmax([])[0], lambda values, adjoint: [0.0])
+    calls: list[Callable[[], object]] = [
+        lambda: ad.evaluate(node, {x: 1.0}),
+        lambda: ad.jvp(node, {x: 1.0}, {}),
+        lambda: ad.jacobian(node * x, {x: 1.0}, x),
+        lambda: ad.compile([node], [x])(1.0),
+    ]
+    for call in calls:
+        with pytest.raises(hmath.EmptyInput, match=r"core\.softmax: values"):
+            call()
 
 
 def test_inputs_of_a_program_are_named_by_their_place() -> None:
