@@ -119,7 +119,7 @@ static void check_everywhere(const hm_product *product, double *wanted, int64_t 
         }
 }
 
-static void check_product(shape s, int64_t batch, int left_kind, int right_kind)
+static void check_batch(shape s, int64_t batch, bool one_left, int left_kind, int right_kind)
 {
     static int count;
     const int biases = count++ % 4; /* none, rows, columns, both */
@@ -128,7 +128,7 @@ static void check_product(shape s, int64_t batch, int left_kind, int right_kind)
     p.right = layout(s.depth, s.columns, right_kind);
     int64_t left_size = span(s.rows, s.depth, &p.left),
             right_size = span(s.depth, s.columns, &p.right);
-    p.left.batch = pick(0, 4) ? left_size : 0;
+    p.left.batch = one_left ? 0 : left_size;
     p.right.batch = pick(0, 4) ? right_size : 0;
     left_size += (batch - 1) * p.left.batch;
     right_size += (batch - 1) * p.right.batch;
@@ -149,6 +149,11 @@ static void check_product(shape s, int64_t batch, int left_kind, int right_kind)
     free(row_bias);
     free(right);
     free(left);
+}
+
+static void check_product(shape s, int64_t batch, int left_kind, int right_kind)
+{
+    check_batch(s, batch, pick(0, 4) == 0, left_kind, right_kind);
 }
 
 /* ---- tests ---- */
@@ -193,6 +198,19 @@ static void test_contract__batches(void)
         check_product(pick_shape(1, 30, 30, 30), 2 + i * 7 % 39, i % 2, i / 2 % 2);
     check_product((shape){70, 90, 80}, 5, 0, 1);
     check_product((shape){80, 64, 64}, 40, 0, 0);
+}
+
+/* A left operand that is packed once, in one block or more, shared or by each thread for itself. */
+static void test_contract__one_left(void)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        check_batch((shape){131, 97, 128}, 4, true, kind, 0);
+        check_batch((shape){130, 100, 129}, 17, true, kind, 0);
+        check_batch((shape){270, 30, 90}, 3, true, kind, kind);
+        check_batch((shape){300, 26, 520}, 2, true, kind, 0); /* two blocks of depth: never kept */
+        check_batch((shape){970, 5, 20}, 2, true, kind, 1);   /* two of rows */
+        check_batch((shape){66, 2410, 9}, 2, true, kind, 1);  /* two of columns */
+    }
 }
 
 /* A row has the same bits alone, whatever plan its batch goes by. */
@@ -284,6 +302,7 @@ int main(void)
     RUN(test_contract__thin_shapes);
     RUN(test_contract__large_shapes);
     RUN(test_contract__batches);
+    RUN(test_contract__one_left);
     RUN(test_contract__row_alone);
     RUN(test_contract__zeros);
     RUN(test_contract__overflow);
