@@ -189,14 +189,54 @@ static int64_t band_begin(const hm_correlation *job, const hm_grid *g, int64_t b
     return line > 1 && begin % line == line - 1 ? begin - 1 : begin;
 }
 
+/* Rows of a panel. */
+typedef struct panel_rows {
+    int64_t begin, count;
+} panel_rows;
+
+static panel_rows rows_of(const hm_correlation *job, int64_t panel)
+{
+    const int64_t slivers = hm_ceiling(job->rows, job->kernels->contract->tile_rows);
+    const int64_t end = hm_least(slivers, (panel + 1) * job->slivers_a_panel);
+    const int64_t begin = hm_contract_sliver(job->rows, slivers, panel * job->slivers_a_panel);
+    return (panel_rows){begin, hm_contract_sliver(job->rows, slivers, end) - begin};
+}
+
+/* Whether the grid's weights are packed, or read in place. */
+static bool packs(const hm_correlation *job, const hm_grid *g, int64_t rows)
+{
+    const int64_t images = job->packs_once ? job->units / job->groups : 1;
+    return g->runs >= hm_ceiling(FEW_RUNS, images) && rows > FEW_ROWS &&
+           g->depth * job->kernels->contract->tile_rows <= PANEL;
+}
+
+static double *packed_panel(const hm_correlation *job, const hm_grid *g, int64_t group,
+                            int64_t panel)
+{
+    return job->packed + group * job->packed_group + g->packed +
+           panel * job->slivers_a_panel * job->kernels->contract->tile_rows * g->depth;
+}
+
+/* A panel of a grid of a group, before the first unit. */
+static void pack_chunk(void *task, int64_t chunk)
+{
+    const hm_correlation *job = task;
+    const int64_t panel = chunk % job->panels, rest = chunk / job->panels;
+    const hm_grid *g = &job->grids[rest % job->grid_count];
+    const int64_t group = rest / job->grid_count;
+    const panel_rows rows = rows_of(job, panel);
+    if (packs(job, g, rows.count))
+        pack_weights(job, g, rows.count,
+                     job->weights + group * job->weight_group + rows.begin * job->weight_row,
+                     packed_panel(job, g, group, panel));
+}
+
 static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const hm_grid *g,
                      int64_t band, int64_t panel)
 {
     const int64_t height = job->kernels->contract->tile_rows;
-    const int64_t slivers = hm_ceiling(job->rows, height);
-    const int64_t row = hm_contract_sliver(job->rows, slivers, panel * job->slivers_a_panel);
-    const int64_t end = hm_least(slivers, (panel + 1) * job->slivers_a_panel);
-    const int64_t rows = hm_contract_sliver(job->rows, slivers, end) - row;
+    const panel_rows in_panel = rows_of(job, panel);
+    const int64_t row = in_panel.begin, rows = in_panel.count;
     const int64_t first = band_begin(job, g, band), last = band_begin(job, g, band + 1);
     const int64_t group = unit % job->groups;
     const double *weights = job->weights + group * job->weight_group + row * job->weight_row;
@@ -215,13 +255,14 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         .out_row = job->result_plane,
         .bias = job->bias ? job->bias + group * job->rows + row : NULL,
     };
-    if (g->runs < FEW_RUNS || rows <= FEW_ROWS || g->depth * height > PANEL) {
+    if (!packs(job, g, rows)) {
         b.left = weights;
         b.left_row = job->weight_row;
         b.left_offset = g->weight;
     } else {
-        pack_weights(job, g, rows, weights, lane->panel);
-        b.left = lane->panel;
+        if (!job->packs_once)
+            pack_weights(job, g, rows, weights, lane->panel);
+        b.left = job->packs_once ? packed_panel(job, g, group, panel) : lane->panel;
         b.left_panel = g->depth * height;
     }
     bool finite = true;
@@ -370,8 +411,8 @@ static void run_shared(hm_context *ctx, hm_correlation *job)
 /* ---- memory, and who does what ---- */
 
 /*
- * Into how many cuts each of few units goes, if there are pixels enough: every cut packs all weights
- * again, which takes as long as multiplying with some 30 pixels.
+ * Into how many cuts each of few units goes, if there are pixels enough: every cut reads all weights
+ * again, and copies what its taps reach beyond its own pixels.
  */
 static int64_t cuts_of(const hm_correlation *job, int64_t threads, int64_t runs)
 {
@@ -421,7 +462,15 @@ static void cut(hm_correlation *job, int64_t threads)
     if (!job->shared && job->panels * job->grid_count > 1)
         job->bands = hm_most(1, hm_least(source / WINDOW, runs / FEW_RUNS));
     job->bands = hm_round_up(job->bands, job->cuts);
-    job->panel_doubles = job->slivers_a_panel * height * depth;
+    job->packed_group = 0;
+    for (int64_t g = 0; g < job->grid_count && job->rows > FEW_ROWS; g++) {
+        job->grids[g].packed = job->packed_group;
+        if (job->grids[g].depth * height <= PANEL)
+            job->packed_group += job->panels * job->slivers_a_panel * height * job->grids[g].depth;
+    }
+    /* More than one image or band wants them. */
+    job->packs_once = job->packed_group > 0 && job->units / job->groups * job->bands > 1;
+    job->panel_doubles = job->packs_once ? 0 : job->slivers_a_panel * height * depth;
     job->shared_copy = 0;
     job->scratch_lane =
         BAND * (int64_t)(sizeof(hm_conv_run) / sizeof(double)) + job->panel_doubles + LANE_GAP;
@@ -443,9 +492,15 @@ hm_status hm_correlate(hm_context *ctx, hm_correlation *job, bool *finite)
         choose_runs(job, &job->grids[g]);
     cut(job, hm_context_threads(ctx));
     const int64_t doubles = job->shared_copy + job->lanes * job->scratch_lane;
-    const hm_status st = hm_scratch_create(ctx, (size_t)doubles, sizeof(double), &job->scratch);
+    job->scratch = job->packed = NULL;
+    hm_status st = hm_scratch_create(ctx, (size_t)doubles, sizeof(double), &job->scratch);
+    if (st == HMATH_OK && job->packs_once)
+        st = hm_scratch_create(ctx, (size_t)(job->groups * job->packed_group), sizeof(double),
+                               &job->packed);
     if (st != HMATH_OK)
-        return st;
+        goto done;
+    if (job->packs_once)
+        hm_parallel_for(ctx, job->groups * job->grid_count * job->panels, pack_chunk, job);
     /* What lies behind a copy is read by idle lanes only; as zeros, no sanitizer asks about it. */
     const int64_t copies = job->padded.in_place ? 0 : job->shared ? 1 : job->lanes;
     for (int64_t i = 0; i < copies; i++) {
@@ -457,7 +512,9 @@ hm_status hm_correlate(hm_context *ctx, hm_correlation *job, bool *finite)
         run_shared(ctx, job);
     else
         hm_parallel_for(ctx, job->lanes, private_lane, job);
-    hm_scratch_release(ctx, job->scratch);
     *finite = !atomic_load(&job->infinite);
-    return HMATH_OK;
+done:
+    hm_scratch_release(ctx, job->packed);
+    hm_scratch_release(ctx, job->scratch);
+    return st;
 }

@@ -27,7 +27,8 @@ typedef struct hm_grid {
      * between rows among their pixels (flat) or without it (folded) */
     bool flat, folded;
     int64_t runs_a_line, runs;
-    int64_t jump; /* in the result, from behind a row's last pixel to the next one's first */
+    int64_t packed; /* where its panels begin among the packed weights of a group */
+    int64_t jump;   /* in the result, from behind a row's last pixel to the next one's first */
 } hm_grid;
 
 typedef struct hm_correlation {
@@ -52,7 +53,10 @@ typedef struct hm_correlation {
     int64_t unit;  /* the one */
     int64_t bands; /* of the runs of a grid */
     int64_t slivers_a_panel, panels, panel_doubles; /* of the weights */
-    double *scratch; /* a copy that all share, then what each lane has to itself */
+    bool packs_once; /* all weights before the first unit; else each panel when it is wanted */
+    double *packed;
+    int64_t packed_group; /* doubles */
+    double *scratch;      /* a copy that all share, then what each lane has to itself */
     int64_t shared_copy, scratch_lane; /* doubles of these */
     atomic_llong next;
     atomic_bool infinite;

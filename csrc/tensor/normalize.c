@@ -34,8 +34,7 @@ static hm_wide inverse_root(hm_wide square)
 
 hm_wide hm_inverse_deviation(const hm_spread *s, double epsilon)
 {
-    const hm_wide variance =
-        hm_wide_normal(s->squares / (double)s->count, -2 * (int64_t)s->shift);
+    const hm_wide variance = hm_wide_normal(s->squares / (double)s->count, -2 * (int64_t)s->shift);
     return inverse_root(hm_wide_add(variance, hm_wide_of(epsilon)));
 }
 
@@ -278,8 +277,8 @@ hm_standard hm_standard_of_spread(const hm_spread *s, double epsilon)
 
 hm_standard hm_standard_of(double mean, double variance, double epsilon)
 {
-    return (hm_standard){
-        mean, inverse_root(hm_wide_add(hm_wide_of(variance), hm_wide_of(epsilon))), 0};
+    return (hm_standard){mean, inverse_root(hm_wide_add(hm_wide_of(variance), hm_wide_of(epsilon))),
+                         0};
 }
 
 /* ---- what the statistics are for ---- */
@@ -310,11 +309,10 @@ static double careful_element(affine_task *t, double x, int64_t channel)
 {
     const hm_standard *s = &t->standard[channel];
     const double here = moved(x, s->shift), difference = here - s->mean;
-    const hm_wide deviation = isinf(difference) ? hm_wide_normal(0.5 * here - 0.5 * s->mean, 1)
-                                                : hm_wide_of(difference);
-    const hm_wide y =
-        hm_wide_fused(hm_wide_multiply(deviation, s->by), hm_wide_of(t->gamma[channel]),
-                      hm_wide_of(t->beta[channel]));
+    const hm_wide deviation =
+        isinf(difference) ? hm_wide_normal(0.5 * here - 0.5 * s->mean, 1) : hm_wide_of(difference);
+    const hm_wide y = hm_wide_fused(hm_wide_multiply(deviation, s->by),
+                                    hm_wide_of(t->gamma[channel]), hm_wide_of(t->beta[channel]));
     const double rounded = isfinite(x) ? hm_wide_round(y) : NAN;
     if (!isfinite(rounded))
         atomic_store_explicit(&t->spoiled, true, memory_order_relaxed);

@@ -90,8 +90,7 @@ static hm_wide inverse_deviation(const hm_kernels *k, const double *x, int64_t n
     }
     const hm_wide mean =
         hm_wide_divide(hm_sum_row(k, HM_ROW_SQUARES, x, NULL, n), hm_wide_of((double)n));
-    return hm_wide_divide(hm_wide_of(1.0),
-                          hm_wide_root(hm_wide_add(mean, hm_wide_of(epsilon))));
+    return hm_wide_divide(hm_wide_of(1.0), hm_wide_root(hm_wide_add(mean, hm_wide_of(epsilon))));
 }
 
 /* Means of u and of u*y, infinite where they are no double. */
@@ -122,7 +121,8 @@ static bool careful_row(const reverse_task *t, int64_t row, hm_wide by)
     hm_wide mean = {0, 0}, along = hm_sum_row(t->kernels, HM_ROW_DOT, u, y, n);
     if (t->centred)
         mean = hm_sum_row(t->kernels, HM_ROW_SUM, u, NULL, n);
-    const double of_u = hm_wide_round(hm_wide_normal(mean.value / (double)n, mean.exponent + shift));
+    const double of_u =
+        hm_wide_round(hm_wide_normal(mean.value / (double)n, mean.exponent + shift));
     const double along_y =
         hm_wide_round(hm_wide_normal(-along.value / (double)n, along.exponent + shift));
     by = hm_wide_normal(by.value, by.exponent - shift);
@@ -154,8 +154,7 @@ static bool reverse_row(const reverse_task *t, int64_t row)
     enum { LEAST_EXPONENT = -1000 }; /* r keeps all its bits as a double */
     const int64_t n = t->a->n;
     const double *y = t->y + row * n, *u = t->u + row * n, count = (double)n;
-    const hm_wide by =
-        inverse_deviation(t->kernels, t->x + row * n, n, t->a->epsilon, t->centred);
+    const hm_wide by = inverse_deviation(t->kernels, t->x + row * n, n, t->a->epsilon, t->centred);
     row_means means = {.along_y = hm_sum_row_rounded(t->kernels, HM_ROW_DOT, u, y, n) / count};
     if (t->centred)
         means.of_u = hm_sum_row_rounded(t->kernels, HM_ROW_SUM, u, NULL, n) / count;
@@ -224,8 +223,8 @@ static hm_status inverse_deviation_run(const hm_run *run)
     const inverse *a = hm_node_attributes(run->node);
     const hm_kernels *k = hm_context_kernels(run->ctx);
     for (int64_t row = 0; row < a->norm.rows; row++)
-        run->output[row] = hm_wide_round(inverse_deviation(
-            k, run->inputs[0] + row * a->norm.n, a->norm.n, a->norm.epsilon, a->centred));
+        run->output[row] = hm_wide_round(inverse_deviation(k, run->inputs[0] + row * a->norm.n,
+                                                           a->norm.n, a->norm.epsilon, a->centred));
     return HMATH_OK;
 }
 
