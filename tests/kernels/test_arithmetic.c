@@ -2,6 +2,8 @@
  * Chains of arithmetic on every instruction set, against one operation after the other on single doubles:
  * each step alone at every length and alignment, random chains, and what a watch sees.
  */
+#include <float.h>
+
 #include "check.h"
 
 #include "hmath.h"
@@ -123,6 +125,42 @@ static void test_chain__each_step(const hm_kernels *k)
         }
 }
 
+/* Quotients are those of a division whatever the number, and wherever in a strip something unusual stands. */
+static void test_chain__division_by_a_number(const hm_kernels *k)
+{
+    const double unusual[] = {0.0,      -0.0,      0x1p-1074, -0x1.8p-1022, 0x1p-801, 0x1p801,
+                              0x1p1023, -INFINITY, NAN,       DBL_MAX,      DBL_MIN,  1.0};
+    const double numbers[] = {1.0,
+                              -3.0,
+                              0x1.fffffffffffffp+0,
+                              0x1.0000000000001p-1,
+                              0x1p-100,
+                              -0x1p100,
+                              0x1.8p-101,
+                              0x1.8p100,
+                              0x1p-1074,
+                              0x1p1023,
+                              0.0,
+                              INFINITY,
+                              1.0 / 3};
+    const size_t count = sizeof unusual / sizeof *unusual;
+    for (size_t c = 0; c < 200; c++) {
+        const size_t n = 100 + c % 70;
+        const double number = c < sizeof numbers / sizeof *numbers ? numbers[c] : some_number();
+        fill();
+        const hm_chain_step steps[] = {{HM_CHAIN_LOAD, {x}, NULL},
+                                       {HM_CHAIN_DIVIDE_NUMBER, {&number}, NULL},
+                                       {HM_CHAIN_STORE, {.out = out}, NULL}};
+        check_chain(k, steps, 3, out, n);
+        for (size_t i = 0; i < n; i += 50)
+            x[(i + c) % n] = unusual[(i / 50 + c) % count];
+        check_chain(k, steps, 3, out, n);
+        for (size_t i = 0; i < n; i++) /* the ends of what is moderate */
+            x[i] = ldexp(x[i], next() & 1 ? 770 : -770);
+        check_chain(k, steps, 3, out, n);
+    }
+}
+
 /* One that stores on the way and reads that again, in place too. */
 static void test_chain__through_memory(const hm_kernels *k)
 {
@@ -190,6 +228,7 @@ int main(void)
             continue;
         printf("%s\n", k->name);
         test_chain__each_step(k);
+        test_chain__division_by_a_number(k);
         test_chain__through_memory(k);
         test_chain__random(k);
         test_chain__watch(k);

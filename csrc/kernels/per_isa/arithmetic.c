@@ -3,6 +3,8 @@
  * to the next step is the same for every strip, so that the processor foresees it, and a slow step (a
  * quotient, a root) of one strip overlaps with the quick ones of the next.
  */
+#include <math.h>
+
 #include "kernels/arithmetic.h"
 #include "kernels/per_isa/isa.h"
 #include "kernels/per_isa/unroll.h"
@@ -22,6 +24,46 @@ VEC_INLINE void keep(double *out, size_t n, int j, bool whole, vec a)
         vec_store(out + j * VEC_WIDTH, a);
     else
         vec_store_partial(out, n, a);
+}
+
+/* Where a fused multiply-add is an instruction, a division by one number is three of them. */
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+enum { MULTIPLIES_FAST = 1 };
+#else
+enum { MULTIPLIES_FAST = 0 };
+#endif
+
+/* Are all numbers of a strip within 2^-800 ... 2^800? */
+VEC_INLINE bool are_moderate(const int vectors, const vec *a)
+{
+    vec least = vec_abs(a[0]), most = least;
+    UNROLL (j, 1, vectors) {
+        least = vec_min(vec_abs(a[j]), least);
+        most = vec_max(vec_abs(a[j]), most);
+    }
+    return vec_mask_all(vec_mask_and(vec_less_equal(vec_of(0x1p-800), least),
+                                     vec_less_equal(most, vec_of(0x1p800))));
+}
+
+/*
+ * Quotients as division rounds them: y = 1/b rounded to nearest, q = a y rounded, and q + (a - b q) y is
+ * a/b rounded to nearest (Brisebarre, Muller and Raina 2004), as long as nothing on the way leaves the
+ * normal numbers. (True for all pairs of numbers of 3 to 12 bits.)
+ */
+VEC_INLINE void divide_by_number(const int vectors, vec *a, double b)
+{
+    const bool moderate = fabs(b) >= 0x1p-100 && fabs(b) <= 0x1p100;
+    const vec divisor = vec_of(b);
+    if (MULTIPLIES_FAST && moderate && are_moderate(vectors, a)) {
+        const vec y = vec_of(1 / b);
+        UNROLL (j, 0, vectors) {
+            const vec q = a[j] * y;
+            a[j] = vec_fma(vec_fma(-q, divisor, a[j]), y, q);
+        }
+    } else {
+        UNROLL (j, 0, vectors)
+            a[j] = a[j] / divisor;
+    }
 }
 
 #define EACH(expression) \
@@ -51,7 +93,7 @@ VEC_INLINE vec strip(const int vectors, const bool whole, size_t at, size_t n,
         case HM_CHAIN_SUBTRACT_NUMBER: EACH(a[j] - vec_broadcast(s->x));
         case HM_CHAIN_SUBTRACT_FROM_NUMBER: EACH(vec_broadcast(s->x) - a[j]);
         case HM_CHAIN_MULTIPLY_NUMBER: EACH(a[j] * vec_broadcast(s->x));
-        case HM_CHAIN_DIVIDE_NUMBER: EACH(a[j] / vec_broadcast(s->x));
+        case HM_CHAIN_DIVIDE_NUMBER: divide_by_number(vectors, a, *s->x); break;
         case HM_CHAIN_DIVIDE_INTO_NUMBER: EACH(vec_broadcast(s->x) / a[j]);
         case HM_CHAIN_NEGATE: EACH(-a[j]);
         case HM_CHAIN_SQUARE: EACH(a[j] * a[j]);
