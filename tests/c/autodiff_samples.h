@@ -508,6 +508,13 @@ static hm_node *build_batch_norm(hm_graph *g, hm_node *const *x)
     return hm_ad_batch_norm(g, 0.1, x[1], x[2], x[0], &mean, &variance);
 }
 
+static hm_node *build_batch_variance(hm_graph *g, hm_node *const *x)
+{
+    hm_node *mean = NULL, *variance = NULL;
+    hm_ad_batch_norm(g, 0.1, x[1], x[2], x[0], &mean, &variance);
+    return hm_ad_multiply(g, variance, x[1]);
+}
+
 /* ------------------------------------------------- softmax family, losses, attention */
 
 static hm_node *build_softmax(hm_graph *g, hm_node *const *x) { return hm_ad_softmax(g, x[0], 1); }
@@ -1192,6 +1199,17 @@ static const sample samples[] = {
     {&hm_op_layer_norm,
      "batch_norm",
      build_batch_norm,
+     3,
+     {S3(3, 2, 4), S1(2), S1(2)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
+    {&hm_op_variance,
+     "variance of batch_norm",
+     build_batch_variance,
      3,
      {S3(3, 2, 4), S1(2), S1(2)},
      -1,

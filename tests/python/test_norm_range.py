@@ -213,3 +213,36 @@ def test_batch_norm_scales_what_underflowed(spatial: int) -> None:
             root = mpmath.sqrt(mpmath.mpf(variance) + mpmath.mpf(5e-324))
             right = (mpmath.mpf(x) - below) / root * mpmath.mpf(gamma)
             close(got, [right] * data.size, 0)
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_variance_of_batch_norm_and_its_gradient(kind: str) -> None:
+    """Its squares may leave the range of a double where their mean does not."""
+    n = 100
+    x = ad.variable("x", (n, 1))
+    one, zero = ad.constant(ONE), ad.constant(ZERO)
+    variance = ad.sum(ad.batch_norm(1e-5, one, zero, x)[2])
+    gradient = ad.gradient(variance, x)
+    with mpmath.workprec(PRECISION):
+        for scale in [*SMALL, 1.0, 1e8, 1e30, 1e120, 4e153, 1e155, 1e200, 1e308]:
+            filler = [0.0] if "constant" not in kind else row(kind, scale)[:1]
+            data = (row(kind, scale) + filler * n)[:n]
+            numbers, most = exact(data), max(map(abs, data))
+            right = mean([(v - mean(numbers)) ** 2 for v in numbers])
+            bindings = {x: np.array(data).reshape(n, 1)}
+            if right > LARGEST:
+                with pytest.raises(errors.Overflow):
+                    ad.evaluate(variance, bindings)
+                continue
+            close(ad.evaluate(variance, bindings), [right], 0)
+            slopes = [2 * (v - mean(numbers)) / n for v in numbers]
+            close(ad.evaluate(gradient, bindings), slopes, 4 * ROUNDING * most)
+
+
+def test_a_variance_is_a_double_where_a_square_is_not() -> None:
+    x = ad.variable("x", (100, 1))
+    variance = ad.batch_norm(1e-5, ad.constant(ONE), ad.constant(ZERO), x)[2]
+    data = np.zeros((100, 1))
+    data[7] = 1e155  # squared 1e310
+    got = np.asarray(ad.evaluate(variance, {x: data}))
+    assert abs(got[0] / 9.9e307 - 1) < 1e-14

@@ -31,10 +31,10 @@ typedef struct norm {
 } norm;
 
 /* Of what: of the elements about their mean, or about 0. */
-typedef struct inverse {
+typedef struct deviating {
     norm norm;
     int64_t centred;
-} inverse;
+} deviating;
 
 static const char *const input_argument[] = {"input"};
 static const char *const input_result[] = {"input", "result"};
@@ -77,15 +77,21 @@ typedef struct reverse_task {
     atomic_bool spoiled;
 } reverse_task;
 
+static hm_spread spread_of(const hm_kernels *k, const double *x, int64_t n)
+{
+    hm_spread s = {.count = n};
+    const hm_moments m = hm_moments_row(k, x, n, &s.shift);
+    s.mean = m.mean;
+    s.squares = m.squares;
+    return s;
+}
+
 /* 1 / sqrt(variance + epsilon), or 1 / sqrt(mean of squares + epsilon). */
 static hm_wide inverse_deviation(const hm_kernels *k, const double *x, int64_t n, double epsilon,
                                  bool centred)
 {
     if (centred) {
-        hm_spread s = {.count = n};
-        const hm_moments m = hm_moments_row(k, x, n, &s.shift);
-        s.mean = m.mean;
-        s.squares = m.squares;
+        const hm_spread s = spread_of(k, x, n);
         return hm_inverse_deviation(&s, epsilon);
     }
     const hm_wide mean =
@@ -211,20 +217,54 @@ static hm_status one_a_row(hm_context *ctx, hm_node *const *inputs, int32_t coun
                            const void *attributes, hm_shape *out)
 {
     (void)ctx, (void)count;
-    const inverse *a = attributes;
+    const deviating *a = attributes;
     *out = hm_node_shape(inputs[0]);
     for (int64_t axis = out->rank - a->norm.axes; axis < out->rank; axis++)
         out->extent[axis] = 1;
     return HMATH_OK;
 }
 
+/* One number for each row. */
+typedef struct rows_task {
+    const hm_kernels *kernels;
+    const deviating *a;
+    const double *x;
+    double *out;
+    double (*number)(const hm_kernels *k, const deviating *a, const double *row);
+    int64_t rows_per_chunk;
+} rows_task;
+
+static void rows_chunk(void *task, int64_t chunk)
+{
+    const rows_task *t = task;
+    const int64_t end = (chunk + 1) * t->rows_per_chunk;
+    for (int64_t row = chunk * t->rows_per_chunk; row < end && row < t->a->norm.rows; row++)
+        t->out[row] = t->number(t->kernels, t->a, t->x + row * t->a->norm.n);
+}
+
+static void run_rows(const hm_run *run,
+                     double (*number)(const hm_kernels *k, const deviating *a, const double *row))
+{
+    enum { CHUNK = 16384 };
+    rows_task t = {.kernels = hm_context_kernels(run->ctx),
+                   .a = hm_node_attributes(run->node),
+                   .x = run->inputs[0],
+                   .out = run->output,
+                   .number = number};
+    if (t.a->norm.rows == 0)
+        return;
+    t.rows_per_chunk = CHUNK / t.a->norm.n + 1;
+    hm_parallel_for(run->ctx, (t.a->norm.rows - 1) / t.rows_per_chunk + 1, rows_chunk, &t);
+}
+
+static double inverse_deviation_of(const hm_kernels *k, const deviating *a, const double *row)
+{
+    return hm_wide_round(inverse_deviation(k, row, a->norm.n, a->norm.epsilon, a->centred));
+}
+
 static hm_status inverse_deviation_run(const hm_run *run)
 {
-    const inverse *a = hm_node_attributes(run->node);
-    const hm_kernels *k = hm_context_kernels(run->ctx);
-    for (int64_t row = 0; row < a->norm.rows; row++)
-        run->output[row] = hm_wide_round(inverse_deviation(k, run->inputs[0] + row * a->norm.n,
-                                                           a->norm.n, a->norm.epsilon, a->centred));
+    run_rows(run, inverse_deviation_of);
     return HMATH_OK;
 }
 
@@ -233,7 +273,7 @@ static void inverse_deviation_rule(hm_graph *g, hm_node *node, hm_node *u, const
                                    hm_node **cotangents)
 {
     (void)wanted;
-    const inverse *a = hm_node_attributes(node);
+    const deviating *a = hm_node_attributes(node);
     hm_node *once = hm_ad_scaled(g, hm_ad_multiply(g, u, node), -1.0 / (double)a->norm.n);
     cotangents[0] = hm_ad_multiply(g, hm_ad_multiply(g, once, node->inputs[1]), node);
 }
@@ -250,7 +290,7 @@ static hm_node *expand(hm_graph *g, hm_node *node, bool centred)
     const norm *a = hm_node_attributes(node);
     hm_node *x = node->inputs[0], *y = node->inputs[1], *u = node->inputs[2];
     const uint32_t over = trailing(x, a->axes);
-    const inverse of = {*a, centred};
+    const deviating of = {*a, centred};
     hm_node *by =
         hm_graph_make(g, &hm_op_inverse_deviation, &of, sizeof of, (hm_node *[]){x, y}, 2);
     hm_node *rest = centred ? hm_ad_subtract(g, u, hm_ad_mean(g, u, over, true)) : u;
@@ -424,17 +464,57 @@ static hm_node *per_channel(hm_graph *g, const char *argument, hm_node *numbers,
     return hm_ad_reshape(g, numbers, &shape);
 }
 
-/* (N, C, ...) as (C, all the rest in the order of N, ...), normalised over the last axis. */
-static hm_node *by_channel(hm_graph *g, double epsilon, hm_node *input)
+static double variance_of(const hm_kernels *k, const deviating *a, const double *row)
 {
-    hm_node *turned = hm_ad_swap_axes(g, input, 0, 1);
+    const hm_spread s = spread_of(k, row, a->norm.n);
+    return hm_spread_variance(&s, (double)a->norm.n);
+}
+
+static hm_status variance_run(const hm_run *run)
+{
+    run_rows(run, variance_of);
+    for (int64_t row = 0; row < run->node->size; row++)
+        if (!isfinite(run->output[row]))
+            return hm_fail_overflow(run->ctx);
+    return HMATH_OK;
+}
+
+/* d variance = 2 mean((x - mean) dx): the mean's own change meets deviations that sum to 0. */
+static void variance_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                          hm_node **cotangents)
+{
+    (void)wanted;
+    const deviating *a = hm_node_attributes(node);
+    hm_node *x = node->inputs[0];
+    hm_node *deviation = hm_ad_subtract(g, x, hm_ad_mean(g, x, trailing(x, a->norm.axes), true));
+    cotangents[0] = hm_ad_multiply(g, deviation, hm_ad_scaled(g, u, 2.0 / (double)a->norm.n));
+}
+
+const hm_op hm_op_variance = {.name = "layers.variance",
+                              .arguments = input_argument,
+                              .arity = 1,
+                              .shape = one_a_row,
+                              .run = variance_run,
+                              .reverse = variance_rule};
+
+/* (N, C, ...) as a row for each channel, its elements in the order of (N, ...). */
+static hm_node *channels_as_rows(hm_graph *g, hm_node *turned)
+{
     if (!turned)
         return NULL;
     const hm_shape shape = hm_node_shape(turned);
     const hm_shape rows = {.rank = 2,
                            .extent = {shape.extent[0], hm_shape_span(&shape, 1, shape.rank)}};
-    hm_node *unit = hm_ad_layer_norm(g, 1, epsilon, hm_ad_reshape(g, turned, &rows));
-    return hm_ad_swap_axes(g, hm_ad_reshape(g, unit, &shape), 0, 1);
+    return hm_ad_reshape(g, turned, &rows);
+}
+
+static hm_node *row_variance(hm_graph *g, hm_node *rows)
+{
+    if (!rows)
+        return NULL;
+    const int64_t *extents = hm_node_extents(rows);
+    const deviating of = {{extents[0], extents[1], 0, 1}, true};
+    return hm_graph_make1(g, &hm_op_variance, &of, sizeof of, rows);
 }
 
 hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *beta,
@@ -450,10 +530,13 @@ hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *
     hm_node *shift = per_channel(g, "beta", beta, input);
     const uint32_t over = hm_ad_all_axes(input) & ~2u;
     hm_shape channels = hm_node_shape(gamma);
-    hm_node *centre = hm_ad_mean(g, input, over, true);
-    hm_node *deviation = hm_ad_subtract(g, input, centre);
-    hm_node *square = hm_ad_mean(g, hm_ad_square(g, deviation), over, true);
-    *mean = hm_ad_reshape(g, centre, &channels);
-    *variance = hm_ad_reshape(g, square, &channels);
-    return hm_ad_add(g, hm_ad_multiply(g, by_channel(g, epsilon, input), scale), shift);
+    *mean = hm_ad_reshape(g, hm_ad_mean(g, input, over, true), &channels);
+    hm_node *turned = hm_ad_swap_axes(g, input, 0, 1);
+    hm_node *rows = channels_as_rows(g, turned);
+    if (!*mean || !rows)
+        return NULL;
+    *variance = hm_ad_reshape(g, row_variance(g, rows), &channels);
+    const hm_shape whole = hm_node_shape(turned);
+    hm_node *unit = hm_ad_reshape(g, hm_ad_layer_norm(g, 1, epsilon, rows), &whole);
+    return hm_ad_add(g, hm_ad_multiply(g, hm_ad_swap_axes(g, unit, 0, 1), scale), shift);
 }
