@@ -16,15 +16,25 @@ enum { CHUNK_ELEMENTS = 32768, LONG_ROW = 1 << 17 };
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static double moved(double x, int shift)
+/* 2^exponent as two factors, each of them a double; multiplied with one after the other. */
+typedef struct power {
+    double half, rest;
+} power;
+
+static power power_of(int exponent)
 {
-    const int half = shift / 2;
-    return x * ldexp(1.0, half) * ldexp(1.0, shift - half);
+    return (power){ldexp(1.0, exponent / 2), ldexp(1.0, exponent - exponent / 2)};
 }
 
-static hm_wide times_power_of_two(hm_wide a, int64_t power)
+static double moved(double x, int shift)
 {
-    return hm_wide_normal(a.value, a.exponent + power);
+    const power p = power_of(shift);
+    return x * p.half * p.rest;
+}
+
+static hm_wide times_power_of_two(hm_wide a, int64_t exponent)
+{
+    return hm_wide_normal(a.value, a.exponent + exponent);
 }
 
 static hm_wide inverse_root(hm_wide square)
@@ -67,14 +77,19 @@ static hm_spread row_spread(const rows_task *t, const hm_context *ctx, const dou
 
 /*
  * Of a row that is not to be squared as it stands. Without a mean its elements need not move, and the
- * small ones beside a large one keep all their bits.
+ * small ones beside a large one keep all their bits. Powers of two that enlarge come before the one
+ * product that rounds, those that diminish after it.
  */
 static void careful_row(const rows_task *t, const double *x, const hm_spread *s, double *out)
 {
     const int shift = t->centred ? s->shift : 0;
     const hm_wide by = times_power_of_two(hm_inverse_deviation(s, t->epsilon), -shift);
-    for (int64_t i = 0; i < t->n; i++)
-        out[i] = hm_wide_round(hm_wide_multiply(hm_wide_of(moved(x[i], shift) - s->mean), by));
+    const power near = power_of(shift), up = power_of(by.exponent > 0 ? (int)by.exponent : 0),
+                down = power_of(by.exponent < 0 ? (int)by.exponent : 0);
+    for (int64_t i = 0; i < t->n; i++) {
+        const double deviation = x[i] * near.half * near.rest - s->mean;
+        out[i] = deviation * up.half * up.rest * by.value * down.half * down.rest;
+    }
 }
 
 /* One row of any length and magnitude; false where it is not finite. */
