@@ -19,14 +19,16 @@ static inline hm_status hm_publish_shared(hm_context *ctx, const void *value, hm
     return HMATH_OK;
 }
 
-/* clang-format off: it does not know _Generic */
+/* Its form does not know _Generic. */
+/* clang-format off */
 #define HM_PUBLISH(ctx, field, out) \
-    _Generic((field), double \
-             : hm_double_create, int64_t \
-             : hm_int_create, default \
-             : hm_publish_shared)(ctx, field, out)
+    _Generic((field), \
+        double: hm_double_create, \
+        int64_t: hm_int_create, \
+        default: hm_publish_shared)(ctx, field, out)
 /* clang-format on */
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): `argument` is a name, and stands in no expression */
 #define HM_FIELD(space, reader, argument, kind, type, field) \
     hmath_status hmath_neural_##space##_##reader(hmath_context *ctx, const hmath_value *argument, \
                                                  hmath_value **out) \
@@ -39,5 +41,6 @@ static inline hm_status hm_publish_shared(hm_context *ctx, const void *value, hm
             st = HM_PUBLISH(ctx, record->field, out); \
         return hm_leave(ctx, st); \
     }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif
