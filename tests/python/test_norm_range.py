@@ -186,6 +186,25 @@ def test_second_order(name: str, kind: str) -> None:
                 close(ad.evaluate(second, {x: np.array(row(kind, scale)).reshape(shape(n))}), right, slack)
 
 
+@pytest.mark.parametrize("name", ["layer", "rms"])
+def test_second_order_of_factors_whose_product_underflows(name: str) -> None:
+    """u y is no double; u r y is, and so are the first and the second derivative."""
+    centred, shape, norm = NODES[name]
+    numbers, u, v = [1e-270, 2e-270], [1e-205, 3e-205], [1.0, 0.0]
+    x = ad.variable("x", shape(2))
+    first = ad.gradient(ad.sum(norm(1e-300, x) * np.array(u).reshape(shape(2))), x)
+    second = ad.gradient(ad.sum(first * np.array(v).reshape(shape(2))), x)
+    with mpmath.workprec(PRECISION):
+        right = twice(exact(numbers), exact(u), exact(v), 1e-300, centred)
+        close(
+            ad.evaluate(second, {x: np.array(numbers).reshape(shape(2))}),
+            right,
+            16
+            * mpmath.mpf(2) ** -53
+            * max(abs(r) for r in right),  # sixteen roundings, none of them amplified
+        )
+
+
 def test_a_constant_row_has_the_gradient_of_its_epsilon() -> None:
     """Whatever its magnitude: nothing deviates, and r is 1/sqrt(epsilon)."""
     x = ad.variable("x", (1, 3))

@@ -293,9 +293,11 @@ static hm_node *expand(hm_graph *g, hm_node *node, bool centred)
     const deviating of = {*a, centred};
     hm_node *by =
         hm_graph_make(g, &hm_op_inverse_deviation, &of, sizeof of, (hm_node *[]){x, y}, 2);
-    hm_node *rest = centred ? hm_ad_subtract(g, u, hm_ad_mean(g, u, over, true)) : u;
-    hm_node *along = hm_ad_mean(g, hm_ad_multiply(g, u, y), over, true);
-    return hm_ad_multiply(g, hm_ad_subtract(g, rest, hm_ad_multiply(g, y, along)), by);
+    /* u times r first: it is as large as the result, where u y can be too small for a double. */
+    hm_node *v = hm_ad_multiply(g, u, by);
+    hm_node *rest = centred ? hm_ad_subtract(g, v, hm_ad_mean(g, v, over, true)) : v;
+    hm_node *along = hm_ad_mean(g, hm_ad_multiply(g, v, y), over, true);
+    return hm_ad_subtract(g, rest, hm_ad_multiply(g, y, along));
 }
 
 static hm_node *expand_layer(hm_graph *g, hm_node *node) { return expand(g, node, true); }
