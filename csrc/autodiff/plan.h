@@ -1,5 +1,5 @@
 /*
- * What a program consists of: steps over places. plan.c makes it, program.c runs it, and tiles.c and
+ * What a program consists of: steps over places. The planner (planner.h) makes it, program.c runs it, and tiles.c and
  * scalars.c run the two kinds of groups.
  */
 #ifndef HM_PLAN_H
