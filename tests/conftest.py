@@ -61,9 +61,10 @@ def no_leak() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def c_build(request: pytest.FixtureRequest) -> Path:
+def c_build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C tests, built with assertions; kept from run to run, so that only changes are compiled."""
-    build = request.config.cache.mkdir("c-build")
+    cache = getattr(request.config, "cache", None)  # None under `-p no:cacheprovider`
+    build = cache.mkdir("c-build") if cache else tmp_path_factory.mktemp("c-build")
     if not (build / "build.ninja").exists():
         run_meson("setup", str(build), str(ROOT), "--buildtype=debugoptimized", "-Db_ndebug=false")
     run_meson("compile", "-C", str(build))
