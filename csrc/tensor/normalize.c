@@ -262,18 +262,24 @@ static void spreads_chunk(void *task, int64_t chunk)
     }
 }
 
+static channels_task spreads_task(const hm_context *ctx, const double *x, int64_t batch,
+                                  int64_t channels, int64_t spatial, hm_spread *out)
+{
+    return (channels_task){.kernels = hm_context_kernels(ctx),
+                           .x = x,
+                           .batch = batch,
+                           .channels = channels,
+                           .spatial = spatial,
+                           .channels_per_chunk = least(64, CHUNK_ELEMENTS / (batch * spatial) + 1),
+                           .spreads = out};
+}
+
 void hm_channel_spreads(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
                         int64_t spatial, hm_spread *out)
 {
     if (channels == 0)
         return;
-    channels_task task = {.kernels = hm_context_kernels(ctx),
-                          .x = x,
-                          .batch = batch,
-                          .channels = channels,
-                          .spatial = spatial,
-                          .spreads = out};
-    task.channels_per_chunk = least(64, CHUNK_ELEMENTS / (batch * spatial) + 1);
+    channels_task task = spreads_task(ctx, x, batch, channels, spatial, out);
     hm_parallel_for(ctx, (channels - 1) / task.channels_per_chunk + 1, spreads_chunk, &task);
 }
 
@@ -411,4 +417,73 @@ bool hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, in
                         &task);
     }
     return !atomic_load(&task.spoiled);
+}
+
+/* ---- the two together ---- */
+
+typedef struct batch_task {
+    channels_task statistics;
+    affine_task result;
+    hm_standard *standard;
+    double epsilon;
+} batch_task;
+
+/* False where a spread is not finite, and then there is no standard. */
+static bool standards_of(const hm_spread *spreads, int64_t first, int64_t end, double epsilon,
+                         hm_standard *standard)
+{
+    for (int64_t c = first; c < end; c++) {
+        if (!isfinite(spreads[c].squares) || !isfinite(spreads[c].mean))
+            return false;
+        standard[c] = hm_standard_of_spread(&spreads[c], epsilon);
+    }
+    return true;
+}
+
+static void batch_chunk(void *task, int64_t chunk)
+{
+    batch_task *t = task;
+    const channels_task *s = &t->statistics;
+    const int64_t first = chunk * s->channels_per_chunk,
+                  end = least(s->channels, first + s->channels_per_chunk);
+    spreads_chunk(&t->statistics, chunk);
+    if (!standards_of(s->spreads, first, end, t->epsilon, t->standard)) {
+        atomic_store_explicit(&t->result.spoiled, true, memory_order_relaxed);
+        return;
+    }
+    for (int64_t i = 0; i < s->batch; i++)
+        for (int64_t c = first; c < end; c++)
+            affine_segment(&t->result, i * s->channels + c);
+}
+
+/*
+ * Channels of at most CHUNK_ELEMENTS are still in the second cache when their results are written, and
+ * are read from afar once (32 x 64 x 28 x 28, 2 MB of second cache: 1.90 to 1.15 ms).
+ */
+bool hm_channel_norm(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
+                     int64_t spatial, double epsilon, const double *gamma, const double *beta,
+                     hm_spread *spreads, hm_standard *standard, double *out)
+{
+    if (channels == 0)
+        return true;
+    if (spatial == 1 || batch * spatial > CHUNK_ELEMENTS) {
+        hm_channel_spreads(ctx, x, batch, channels, spatial, spreads);
+        return standards_of(spreads, 0, channels, epsilon, standard) &&
+               hm_channel_affine(ctx, x, batch, channels, spatial, standard, gamma, beta, out);
+    }
+    batch_task task = {.statistics = spreads_task(ctx, x, batch, channels, spatial, spreads),
+                       .standard = standard,
+                       .epsilon = epsilon};
+    task.result = (affine_task){.kernels = task.statistics.kernels,
+                                .x = x,
+                                .batch = batch,
+                                .channels = channels,
+                                .spatial = spatial,
+                                .standard = standard,
+                                .gamma = gamma,
+                                .beta = beta,
+                                .out = out};
+    hm_parallel_for(ctx, (channels - 1) / task.statistics.channels_per_chunk + 1, batch_chunk,
+                    &task);
+    return !atomic_load(&task.result.spoiled);
 }

@@ -56,4 +56,9 @@ bool hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, in
                        int64_t spatial, const hm_standard *standard, const double *gamma,
                        const double *beta, double *out);
 
+/* The same with the channels' own statistics, which `spreads` keeps; `standard` is room for them. */
+bool hm_channel_norm(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
+                     int64_t spatial, double epsilon, const double *gamma, const double *beta,
+                     hm_spread *spreads, hm_standard *standard, double *out);
+
 #endif

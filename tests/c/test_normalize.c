@@ -111,6 +111,10 @@ static void test_normalize__not_finite(void)
             hm_channel_spreads(ctx, x, 1, 3, 40, s);
             CHECK(isnan(hm_spread_variance(&s[at / 40], 40)) ||
                   isinf(hm_spread_variance(&s[at / 40], 40)));
+            hm_standard standards[3];
+            const double gamma[3] = {1, 1, 1}, beta[3] = {0};
+            CHECK(!hm_channel_norm(ctx, x, 1, 3, 40, 1e-5, gamma, beta, s, standards, out) &&
+                  !hm_channel_norm(ctx, x, 40, 3, 1, 1e-5, gamma, beta, s, standards, out));
         }
     hmath_context_destroy(ctx);
 }
@@ -128,7 +132,16 @@ static void check_channels(hmath_context *ctx, int64_t batch, int64_t channels, 
     for (int64_t c = 0; c < channels; c++)
         standards[c] = hm_standard_of_spread(&spreads[c], 1e-5);
     hm_channel_affine(ctx, x, batch, channels, spatial, standards, gamma, beta, out);
+    hm_spread *same_spreads = malloc((size_t)channels * sizeof *spreads);
+    double *same =
+        room(total); /* in one go, where channels are small; in two, where they are not */
+    CHECK(hm_channel_norm(ctx, x, batch, channels, spatial, 1e-5, gamma, beta, same_spreads,
+                          standards, same));
+    CHECK(memcmp(out, same, (size_t)total * sizeof *out) == 0);
     for (int64_t c = 0; c < channels; c++) {
+        CHECK(same_spreads[c].mean == spreads[c].mean &&
+              same_spreads[c].squares == spreads[c].squares &&
+              same_spreads[c].shift == spreads[c].shift);
         for (int64_t i = 0; i < batch; i++)
             for (int64_t s = 0; s < spatial; s++)
                 row[i * spatial + s] = x[(i * channels + c) * spatial + s];
@@ -143,7 +156,7 @@ static void check_channels(hmath_context *ctx, int64_t batch, int64_t channels, 
         }
     }
     free(x), free(out), free(row), free(right), free(gamma), free(beta), free(spreads),
-        free(standards);
+        free(standards), free(same_spreads), free(same);
 }
 
 static void test_normalize__channels(void)
@@ -156,6 +169,7 @@ static void test_normalize__channels(void)
         check_channels(ctx, 5000, 3, 1, scales[s]);
         check_channels(ctx, 3, 2, 5000, scales[s]);
         check_channels(ctx, 300, 2, 33, scales[s]);
+        check_channels(ctx, 2, 2, 20000, scales[s]); /* more than stays near */
     }
     hmath_context_destroy(ctx);
 }

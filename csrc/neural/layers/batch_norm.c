@@ -63,15 +63,6 @@ static hm_status explain(hm_context *ctx, const hm_tensor *input)
     return st != HMATH_OK ? st : hm_fail_overflow(ctx);
 }
 
-static hm_status apply(hm_context *ctx, const batch *b, const hm_standard *standard,
-                       const hm_tensor *input, hm_tensor *result)
-{
-    return hm_channel_affine(ctx, input->data, b->batch, b->channels, b->spatial, standard,
-                             b->gamma, b->beta, result->data)
-               ? HMATH_OK
-               : explain(ctx, input);
-}
-
 /* (1 - momentum) * running + momentum * batch; what leaves the range of a double on the way may
  * come back. */
 static double blend(double momentum, double running, hm_wide batch_statistic)
@@ -129,17 +120,10 @@ static hm_status train(hm_context *ctx, double momentum, double epsilon, const b
     if ((st = hm_scratch_create(ctx, (size_t)b->channels, sizeof *spread, &spread)) != HMATH_OK ||
         (st = hm_scratch_create(ctx, (size_t)b->channels, sizeof *standard, &standard)) != HMATH_OK)
         goto done;
-    if (b->channels)
-        hm_channel_spreads(ctx, input->data, b->batch, b->channels, b->spatial, spread);
-    for (int64_t c = 0; c < b->channels; c++) {
-        if (!isfinite(spread[c].squares) || !isfinite(spread[c].mean)) {
-            st = explain(ctx, input);
-            goto done;
-        }
-        standard[c] = hm_standard_of_spread(&spread[c], epsilon);
-    }
-    if ((st = apply(ctx, b, standard, input, result)) == HMATH_OK)
-        st = update_state(ctx, momentum, spread, state, next);
+    st = hm_channel_norm(ctx, input->data, b->batch, b->channels, b->spatial, epsilon, b->gamma,
+                         b->beta, spread, standard, result->data)
+             ? update_state(ctx, momentum, spread, state, next)
+             : explain(ctx, input);
 done:
     hm_scratch_release(ctx, standard);
     hm_scratch_release(ctx, spread);
@@ -156,7 +140,9 @@ static hm_status infer(hm_context *ctx, double epsilon, const batch *b,
     const double *mean = state->running_mean->data, *variance = state->running_variance->data;
     for (int64_t c = 0; c < b->channels; c++)
         standard[c] = hm_standard_of(mean[c], variance[c], epsilon);
-    st = apply(ctx, b, standard, input, result);
+    if (!hm_channel_affine(ctx, input->data, b->batch, b->channels, b->spatial, standard, b->gamma,
+                           b->beta, result->data))
+        st = explain(ctx, input);
     hm_scratch_release(ctx, standard);
     return st;
 }
