@@ -178,7 +178,14 @@ static bool spread(const double *x, int64_t n, double factor, double *mask, doub
 {
     const vec m = vec_of(factor);
     vec taint = vec_of(0.0);
-    for (int64_t at = 0; at < n; at += VEC_WIDTH) {
+    int64_t at = 0;
+    for (; at + VEC_WIDTH <= n; at += VEC_WIDTH) {
+        const vec y = vec_load(x + at) * m;
+        taint = vec_taint(taint, y);
+        vec_store(mask + at, m);
+        vec_store(out + at, y);
+    }
+    if (at < n) {
         const size_t count = lanes_left(n, at);
         const vec y = vec_load_partial(x + at, count) * m;
         taint = vec_taint(taint, y);
