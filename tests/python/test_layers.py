@@ -366,6 +366,23 @@ def test_cache_as_an_owner(no_leak: None) -> None:
         twin.close()
 
 
+@pytest.mark.parametrize(("width", "rows", "capacity"), [(3, 300, 300), (700, 150, 2**62), (9001, 40, 41)])
+def test_cache_moves_its_rows(width: int, rows: int, capacity: int, no_leak: None) -> None:
+    """Versions from before and after every move to a larger room show the rows they were given."""
+    given = np.random.default_rng(width).standard_normal((rows, width))
+    cache, shown = layers.empty_cache(capacity, width, 1), []
+    for row in given:
+        longer = layers.append_cache(cache, row[None], row[None, :1])
+        cache.close()
+        cache = longer
+        shown.append(layers.cache_values(cache))
+    for length, (keys, values) in enumerate(shown, 1):
+        assert np.array_equal(keys.numpy(), given[:length])
+        assert np.array_equal(values.numpy(), given[:length, :1])
+        keys.close(), values.close()
+    cache.close()
+
+
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_cache_pickles(rows: int, no_leak: None) -> None:
     key = np.random.default_rng(rows).standard_normal((rows, 3))
