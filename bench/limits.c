@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef double vec __attribute__((vector_size(64), aligned(8), may_alias));
 
@@ -200,6 +202,48 @@ static void products(void)
 #endif
 }
 
+/* Products of AMX, whose registers the system has to be asked for: 16 x 64 bytes times 64 x 16, four sums. */
+static void matrix_registers(void)
+{
+#if defined(__AMX_INT8__) && defined(__AMX_BF16__)
+    enum {
+        ARCH_REQ_XCOMP_PERM = 0x1023,
+        XFEATURE_XTILEDATA = 18,
+        TIMES = 1 << 16,
+        WORK = 4 * 32768
+    };
+    struct {
+        uint8_t palette, start, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } c = {.palette = 1};
+    if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA))
+        return;
+    for (int i = 0; i < 8; i++) {
+        c.rows[i] = 16;
+        c.row_bytes[i] = 64;
+    }
+    __asm__ volatile("ldtilecfg %0" ::"m"(c));
+    double bytes = 1, halves = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        const double start = seconds();
+        for (int i = 0; i < TIMES; i++)
+            __asm__ volatile("tdpbssd %tmm6, %tmm4, %tmm0\ntdpbssd %tmm7, %tmm4, %tmm1\n"
+                             "tdpbssd %tmm6, %tmm5, %tmm2\ntdpbssd %tmm7, %tmm5, %tmm3");
+        const double middle = seconds();
+        for (int i = 0; i < TIMES; i++)
+            __asm__ volatile("tdpbf16ps %tmm6, %tmm4, %tmm0\ntdpbf16ps %tmm7, %tmm4, %tmm1\n"
+                             "tdpbf16ps %tmm6, %tmm5, %tmm2\ntdpbf16ps %tmm7, %tmm5, %tmm3");
+        const double end = seconds();
+        bytes = middle - start < bytes ? middle - start : bytes;
+        halves = end - middle < halves ? end - middle : halves;
+    }
+    __asm__ volatile("tilerelease");
+    printf("%-44s %8.1f G/s\n", "bytes, AMX (tdpbssd)", 1e-9 * WORK * TIMES / bytes);
+    printf("%-44s %8.1f G/s\n", "bfloat16, AMX (tdpbf16ps)", 1e-9 * WORK / 2 * TIMES / halves);
+#endif
+}
+
 int main(void)
 {
     double *x = buffer(0), *y = buffer(0), *askew = buffer(16), *out = buffer(0),
@@ -215,5 +259,6 @@ int main(void)
             other);
     arithmetic();
     products();
+    matrix_registers();
     return 0;
 }

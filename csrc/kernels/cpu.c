@@ -3,6 +3,9 @@
 #if defined(__x86_64__)
 
 #include <cpuid.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* __builtin_cpu_supports checks the processor's bit and that the system saves the registers. */
 bool hm_cpu_has_avx2(void)
@@ -36,7 +39,50 @@ bool hm_cpu_has_avx_vnni(void)
     return hm_cpu_has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
 }
 
+/* Registers whose contents the system saves, a bit each, as XGETBV tells where OSXSAVE says that it may. */
+static unsigned saved_registers(void)
+{
+    enum { OSXSAVE = 1 << 27 };
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE))
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+    return a;
+}
+
+/* AMX-TILE and AMX-INT8: leaf 7, EDX bits 24 and 25. Their registers are 17 (shapes) and 18 (data). */
+bool hm_cpu_has_amx_int8(void)
+{
+    enum { TILES = 3 << 24, STATE = 3 << 17 };
+    unsigned a, b, c, d;
+    return hm_cpu_has_avx512_vnni() && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+           (d & TILES) == TILES && (saved_registers() & STATE) == STATE;
+}
+
+/*
+ * Linux gives the 8 KiB of tile data to processes that ask. It refuses where a thread has an alternate
+ * signal stack too small for them; afterwards it refuses such stacks. So nobody asks who has no use for it.
+ */
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+static bool granted;
+
+static void ask(void)
+{
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    granted = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+}
+
+bool hm_cpu_grants_tiles(void)
+{
+    pthread_once(&asked, ask);
+    return granted;
+}
+
 #else
+
+bool hm_cpu_has_amx_int8(void) { return false; }
+
+bool hm_cpu_grants_tiles(void) { return false; }
 
 bool hm_cpu_has_avx2(void) { return false; }
 

@@ -9,5 +9,9 @@ bool hm_cpu_has_avx512(void);      /* AVX-512 F, DQ, BW, VL */
 bool hm_cpu_has_avx512_vnni(void); /* the above and VNNI */
 bool hm_cpu_has_avx512_bf16(void); /* the above and BF16 */
 bool hm_cpu_has_avx_vnni(void);    /* AVX2 with the VEX form of VNNI */
+bool hm_cpu_has_amx_int8(void);    /* AVX512-VNNI and AMX with products of bytes */
+
+/* Does the system let this process use the registers of AMX? It is asked at the first call. */
+bool hm_cpu_grants_tiles(void);
 
 #endif

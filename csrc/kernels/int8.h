@@ -27,9 +27,15 @@ typedef struct hm_int8_coding {
 
 typedef struct hm_int8_kernels {
     int32_t tile_rows, tile_columns;
+    int32_t unit; /* packed depth is a multiple of it */
 
-    /* Bytes of one step of depth in a packed sliver and panel, for a depth that is a multiple of 4.
+    /*
+     * Ask the system, once a process, for the registers that these kernels take; false where it refuses.
+     * Nothing else of them may be called before. NULL where there is nothing to ask for.
      */
+    bool (*granted)(void);
+
+    /* Bytes of one step of depth in a packed sliver and panel. A sliver has a word more for each row. */
     size_t left_step, right_step;
 
     /* rows <= tile_rows, row-major with the given stride, into a sliver. */

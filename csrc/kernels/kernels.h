@@ -37,6 +37,7 @@ typedef struct hm_kernels {
     const hm_contract_kernels *contract;
     const hm_elementwise_kernels *elementwise;
     const hm_int8_kernels *int8;
+    const hm_int8_kernels *int8_matrix; /* in matrix registers, where they are granted, or NULL */
     const hm_ctc_kernels *ctc;
     const hm_loss_kernels *loss;
     const hm_norm_kernels *norm;

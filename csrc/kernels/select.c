@@ -11,6 +11,9 @@
 #if defined(__x86_64__)
 extern const hm_kernels hm_kernels_baseline, hm_kernels_avx2, hm_kernels_avx512;
 extern const hm_int8_kernels hm_k_int8_avx2vnni, hm_k_int8_avx512vnni;
+#if defined(HM_AMX)
+extern const hm_int8_kernels hm_k_int8_amx;
+#endif
 extern const hm_reduced_kernels hm_k_reduced_avx512bf16;
 #elif defined(__aarch64__)
 extern const hm_kernels hm_kernels_neon;
@@ -31,6 +34,10 @@ static void refine(void)
         avx2.int8 = &hm_k_int8_avx2vnni;
     if (hm_cpu_has_avx512_vnni())
         avx512.int8 = &hm_k_int8_avx512vnni;
+#if defined(HM_AMX) /* the compiler knows it */
+    if (hm_cpu_has_amx_int8())
+        avx512.int8_matrix = &hm_k_int8_amx;
+#endif
     if (hm_cpu_has_avx512_bf16() && hm_k_reduced_avx512bf16.proved())
         avx512.reduced_pairs = &hm_k_reduced_avx512bf16;
 }

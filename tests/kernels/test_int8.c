@@ -9,7 +9,12 @@
 #if defined(__x86_64__)
 extern const hm_int8_kernels hm_k_int8_baseline, hm_k_int8_avx2, hm_k_int8_avx512,
     hm_k_int8_avx2vnni, hm_k_int8_avx512vnni;
+#if defined(HM_AMX)
+extern const hm_int8_kernels hm_k_int8_amx;
 #endif
+#endif
+
+enum { MOST_ROWS = 32, MOST_COLUMNS = 32, MOST_UNIT = 64 };
 
 static uint64_t state = 42;
 
@@ -24,7 +29,8 @@ static int8_t random_byte(int extreme)
 static void check_product(const hm_int8_kernels *k, int64_t rows, int64_t columns, int64_t depth,
                           int extreme)
 {
-    const int64_t padded = (depth + 3) / 4 * 4, left_stride = depth + 3, right_stride = columns + 5;
+    const int64_t padded = (depth + k->unit - 1) / k->unit * k->unit, left_stride = depth + 3,
+                  right_stride = columns + 5;
     const int64_t panels = (columns + k->tile_columns - 1) / k->tile_columns;
     const size_t panel = k->right_step * (size_t)padded + 64; /* a gap */
     int8_t *left = malloc((size_t)(rows * left_stride)),
@@ -93,26 +99,29 @@ static void check_sums(const hm_int8_kernels *k)
 typedef struct one_step {
     const hm_int8_kernels *kernels;
     int64_t rows, columns;
-    int32_t sliver[512];
-    char packed[1 << 12];
+    _Alignas(64) char sliver[MOST_ROWS * (MOST_UNIT + sizeof(int32_t))];
+    _Alignas(64) char packed[4 * MOST_COLUMNS * MOST_UNIT];
 } one_step;
+
+static size_t panel_bytes(const hm_int8_kernels *k) { return k->right_step * (size_t)k->unit; }
 
 static void set_up(one_step *s, const hm_int8_kernels *k, int64_t rows, int64_t columns,
                    const int8_t *right)
 {
-    const int8_t ones[32] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    int8_t ones[MOST_ROWS];
+    memset(ones, 1, sizeof ones);
     s->kernels = k;
     s->rows = rows;
     s->columns = columns;
     k->pack_left(rows, 1, ones, 1, s->sliver);
-    k->pack_right(1, columns, right, columns, s->packed, k->right_step * 4, NULL);
+    k->pack_right(1, columns, right, columns, s->packed, panel_bytes(k), NULL);
 }
 
 static bool run_step(const one_step *s, const hm_int8_coding *coding, bool first, bool last,
                      double *out, int64_t stride)
 {
     return s->kernels->multiply(coding, s->rows, s->columns, 1, s->sliver, s->packed,
-                                s->kernels->right_step * 4, first, last, out, stride);
+                                panel_bytes(s->kernels), first, last, out, stride);
 }
 
 /* No zero points: sums times their scales, and what stands beside them is left alone. */
@@ -120,13 +129,13 @@ static void check_scales(const hm_int8_kernels *k)
 {
     enum { STRIDE = 128 };
     const int64_t c = k->tile_columns;
-    double scales[STRIDE], row_scales[16], out[16 * STRIDE];
+    double scales[STRIDE], row_scales[MOST_ROWS], out[MOST_ROWS * STRIDE];
     int8_t right[STRIDE];
     for (int j = 0; j < STRIDE; j++) {
         scales[j] = 1.0 / (3 + j);
         right[j] = (int8_t)(2 * j - 128);
     }
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < MOST_ROWS; i++)
         row_scales[i] = 0.1 * (i + 1);
     for (int64_t rows = 1; rows <= k->tile_rows; rows++)
         for (int64_t columns = 1; columns <= 3 * c + 1; columns += rows == 1 ? 1 : c / 2) {
@@ -136,7 +145,7 @@ static void check_scales(const hm_int8_kernels *k)
                 const hm_int8_coding coding = {.scales = scales,
                                                .row_scales = by_row ? row_scales : NULL};
                 int bad = 0;
-                for (int j = 0; j < 16 * STRIDE; j++)
+                for (int j = 0; j < MOST_ROWS * STRIDE; j++)
                     out[j] = 0.25;
                 CHECK(run_step(&step, &coding, true, true, out, STRIDE));
                 for (int64_t i = 0; i < rows; i++)
@@ -201,6 +210,9 @@ static void test_kernels(const char *name, const hm_int8_kernels *k)
         for (int64_t depth = 1; depth < 40; depth++)
             check_product(k, rows, 1 + (rows * 7 + depth) % (3 * k->tile_columns), depth,
                           (int)(depth % 3));
+    for (int i = 0; i < 500; i++)
+        check_product(k, 1 + i % k->tile_rows, 1 + (uint8_t)random_byte(0) % 70,
+                      1 + (uint8_t)random_byte(0) % 140, i % 3);
     for (int extreme = 0; extreme < 3; extreme++)
         check_product(k, k->tile_rows, 5 * k->tile_columns, 1024, extreme);
     check_product(k, 2, k->tile_columns, HM_INT8_DEPTH, 2);
@@ -222,6 +234,10 @@ int main(void)
         test_kernels("avx512", &hm_k_int8_avx512);
     if (hm_cpu_has_avx512_vnni())
         test_kernels("avx512 with VNNI", &hm_k_int8_avx512vnni);
+#if defined(HM_AMX)
+    if (hm_cpu_has_amx_int8() && hm_cpu_grants_tiles())
+        test_kernels("AMX", &hm_k_int8_amx);
+#endif
 #else
     const hm_kernels *table = hm_kernels_default();
     test_kernels(table->name, table->int8);

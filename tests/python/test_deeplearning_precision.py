@@ -172,6 +172,21 @@ def test_int8_gemm_is_exact(schemes, axes, shape):
             assert abs(Fraction(float(got[i, j])) - exact) <= abs(exact) * 3 / 2**53
 
 
+def test_int8_gemm_of_integers_is_exact_for_every_shape():
+    """Data that quantize to themselves, with scale 1; coded around 28 or 0, in few and in many rows and steps."""
+    rng = np.random.default_rng(5)
+    for i in range(200):
+        m, k, n = (int(x) for x in rng.integers(1, 71, 3) * (1 if i % 2 else 2))
+        a, b = rng.integers(-100, 156, (m, k)), rng.integers(-127, 128, (k, n))
+        a[0, 0], a[-1, -1], b[0, 0] = -100, 155, 127
+        if m * k == 1:
+            continue
+        left = precision.quantize(precision.Asymmetric, None, a.astype(np.float64))
+        right = precision.quantize(precision.Symmetric, None, b.astype(np.float64))
+        assert left.scales == right.scales == [1.0] and left.zero_points == [-28]
+        assert np.array_equal(precision.int8_gemm(left, right).numpy(), a @ b)
+
+
 def test_a_row_alone_gives_the_same_bits():
     rng = np.random.default_rng(3)
     x, w = rng.standard_normal((29, 1100)), rng.standard_normal((1100, 77))

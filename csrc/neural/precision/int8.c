@@ -8,8 +8,12 @@
 #include "tensor/extent.h"
 #include "tensor/panels.h"
 
-/* A panel of 32 columns is 32 KiB, and a sliver of 14 rows 14 KiB. SERIAL: 5 us at 200 G/s. */
-enum { DEPTH_BLOCK = 1024, SERIAL = 1 << 20 };
+/*
+ * A panel of 32 columns is 32 KiB, and a sliver of 14 or 32 rows 14 or 32 KiB. SERIAL: 5 us at 200 G/s.
+ * Matrix registers gain more than their setting up takes from 64 x 64 x 64 on, where they are not filled with
+ * zeros: not for up to 4 rows or 32 steps.
+ */
+enum { DEPTH_BLOCK = 1024, SERIAL = 1 << 20, WORTH_MATRIX = 1 << 18, FEW_ROWS = 4, FEW_STEPS = 32 };
 
 typedef struct product {
     const hm_int8_kernels *kernels;
@@ -23,9 +27,13 @@ typedef struct product {
     _Atomic bool too_large;
 } product;
 
-static size_t padded(int64_t depth) { return (size_t)hm_round_up(hm_least(depth, DEPTH_BLOCK), 4); }
+/* Packed depth, of the deepest block. */
+static size_t padded(const product *p)
+{
+    return (size_t)hm_round_up(hm_least(p->depth, DEPTH_BLOCK), p->kernels->unit);
+}
 
-static size_t panel_bytes(const product *p) { return p->kernels->right_step * padded(p->depth); }
+static size_t panel_bytes(const product *p) { return p->kernels->right_step * padded(p); }
 
 static void pack_right(const void *job, hm_range k, hm_range columns, void *panels)
 {
@@ -134,7 +142,7 @@ static hm_status multiply(hm_context *ctx, product *p)
         .tile_rows = k->tile_rows,
         .tile_columns = k->tile_columns,
         .depth_block = DEPTH_BLOCK,
-        .sliver_bytes = k->left_step * padded(p->depth) + (size_t)k->tile_rows * sizeof(int32_t),
+        .sliver_bytes = k->left_step * padded(p) + (size_t)k->tile_rows * sizeof(int32_t),
         .panel_bytes = panel_bytes(p),
         .serial = SERIAL,
         .pack_right = pack_right,
@@ -193,6 +201,16 @@ static hm_status compute(hm_context *ctx, const hm_quantized *left, const hm_qua
     return HMATH_OK;
 }
 
+/* All of them give the same sums. */
+static const hm_int8_kernels *choose_kernels(hm_context *ctx, const product *p)
+{
+    const hm_kernels *kernels = hm_context_kernels(ctx);
+    const double work = (double)p->rows * (double)p->columns * (double)p->depth;
+    const bool worth = work >= WORTH_MATRIX && p->rows > FEW_ROWS && p->depth > FEW_STEPS;
+    const hm_int8_kernels *matrix = kernels->int8_matrix;
+    return matrix && worth && matrix->granted() ? matrix : kernels->int8;
+}
+
 /* ------------------------------------------------- checks */
 
 static hm_status check_axis(hm_context *ctx, const char *argument, const hm_quantized *quantized,
@@ -227,13 +245,13 @@ hm_status hm_int8_gemm(hm_context *ctx, const hm_quantized *left, const hm_quant
     if (st != HMATH_OK)
         return st;
     product p = {
-        .kernels = hm_context_kernels(ctx)->int8,
         .left = left->values->data,
         .right = right->values->data,
         .rows = left->shape.extent[0],
         .columns = right->shape.extent[1],
         .depth = left->shape.extent[1], /* quantized tensors are never empty */
     };
+    p.kernels = choose_kernels(ctx, &p);
     const hm_shape shape = {.rank = 2, .extent = {p.rows, p.columns}};
     hm_tensor *result = NULL;
     double *scratch = NULL;
