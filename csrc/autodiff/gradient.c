@@ -5,6 +5,7 @@
 
 #include "autodiff/leaf.h"
 #include "autodiff/order.h"
+#include "primitives/blocks.h"
 #include "primitives/elementwise.h"
 #include "primitives/index.h"
 #include "primitives/reduce.h"
@@ -34,7 +35,7 @@ static bool *find_active(const hm_order *order, hm_node *const *wrt, int64_t m)
             active[place] = true;
     }
     for (int64_t i = 0; i < order->count; i++)
-        for (int32_t k = 0; !active[i] && k < order->nodes[i]->count; k++)
+        for (int32_t k = 0; !active[i] && k < hm_order_count(order, i); k++)
             active[i] = active[hm_order_input(order, i, k)];
     return active;
 }
@@ -88,8 +89,20 @@ static bool contribute(contributions *c, int64_t place, hm_node *node)
     return true;
 }
 
-/* Contributions of one kind as one node; NULL where there are fewer than two or they make none. */
-static hm_node *put_together(hm_graph *g, const contributions *c, int64_t place,
+static void take_out(contributions *c, int64_t place, bool (*is_part)(const hm_node *))
+{
+    for (int64_t *i = &c->first[place]; *i != NONE;)
+        if (is_part(c->all[*i].node))
+            *i = c->all[*i].next;
+        else
+            i = &c->all[*i].next;
+}
+
+/*
+ * Contributions of one kind as one node, which takes their place; NULL where there are fewer than two or
+ * they make none.
+ */
+static hm_node *put_together(hm_graph *g, contributions *c, int64_t place,
                              bool (*is_part)(const hm_node *),
                              hm_node *(*join)(hm_graph *, hm_node *const *, int64_t))
 {
@@ -106,25 +119,51 @@ static hm_node *put_together(hm_graph *g, const contributions *c, int64_t place,
             parts[n++] = c->all[i].node;
     hm_node *joined = join(g, parts, count);
     hm_free(parts);
+    if (joined)
+        take_out(c, place, is_part);
     return joined;
 }
 
+/* How many contributions from `i` on are blocks, one after the other. */
+static int64_t count_blocks(const contributions *c, int64_t i)
+{
+    int64_t n = 0;
+    for (; i != NONE && hm_is_block(c->all[i].node); i = c->all[i].next)
+        n++;
+    return n;
+}
+
+/* Add the n blocks from `*i` on, and go behind them. */
+static hm_node *add_blocks(hm_graph *g, const contributions *c, hm_node *sum, int64_t n, int64_t *i)
+{
+    hm_node **blocks = hm_alloc((size_t)n * sizeof(hm_node *));
+    for (int64_t k = 0; k < n; k++, *i = c->all[*i].next)
+        if (blocks)
+            blocks[k] = c->all[*i].node;
+    sum = blocks ? hm_ad_add_blocks(g, sum, blocks, n) : hm_graph_fail(g, hm_fail_memory(g->ctx));
+    hm_free(blocks);
+    return sum;
+}
+
 /*
- * Their sum. Elements and slices of a tensor that was taken apart are put back by one node, not by as many
- * sums of tensors as there are parts.
+ * Their sum. Elements, slices and blocks of a tensor that was taken apart are put back by one node, not by
+ * as many sums of tensors as there are parts.
  */
-static hm_node *total(hm_graph *g, const contributions *c, int64_t place)
+static hm_node *total(hm_graph *g, contributions *c, int64_t place)
 {
     hm_node *elements = put_together(g, c, place, hm_is_placed_element, hm_ad_place_elements);
     hm_node *slices = put_together(g, c, place, hm_is_unsliced, hm_ad_join_unsliced);
     hm_node *sum = elements && slices ? hm_ad_add(g, elements, slices)
                    : elements         ? elements
                                       : slices;
-    for (int64_t i = c->first[place]; i != NONE; i = c->all[i].next) {
-        hm_node *node = c->all[i].node;
-        if ((elements && hm_is_placed_element(node)) || (slices && hm_is_unsliced(node)))
+    for (int64_t i = c->first[place]; i != NONE && g->status == HMATH_OK;) {
+        const int64_t blocks = count_blocks(c, i);
+        if (blocks > 1) {
+            sum = add_blocks(g, c, sum, blocks, &i);
             continue;
-        sum = sum ? hm_ad_add(g, sum, node) : node;
+        }
+        sum = sum ? hm_ad_add(g, sum, c->all[i].node) : c->all[i].node;
+        i = c->all[i].next;
     }
     return sum;
 }
@@ -135,7 +174,6 @@ typedef struct reverse_pass {
     hm_graph *g;
     hm_order order;
     bool *active;
-    bool *cut; /* nodes not to go beyond; NULL: none */
     contributions cotangents;
 } reverse_pass;
 
@@ -152,7 +190,7 @@ static void pull_back(reverse_pass *pass, int64_t place, hm_node *cotangent, boo
     hm_node *node = pass->order.nodes[place];
     hm_graph *g = pass->g;
     bool any = false;
-    for (int32_t i = 0; i < node->count; i++) {
+    for (int32_t i = 0; i < hm_order_count(&pass->order, place); i++) {
         wanted[i] = pass->active[hm_order_input(&pass->order, place, i)];
         cotangents[i] = NULL;
         any |= wanted[i];
@@ -195,7 +233,7 @@ static void walk_back(reverse_pass *pass, hm_node **totals)
         }
         if (!wanted || !cotangents)
             hm_graph_fail(pass->g, hm_fail_memory(pass->g->ctx));
-        else if (totals[i] && !(pass->cut && pass->cut[i]))
+        else if (totals[i])
             pull_back(pass, i, totals[i], wanted, cotangents);
     }
     if (room > INLINE_INPUTS) {
@@ -204,21 +242,9 @@ static void walk_back(reverse_pass *pass, hm_node **totals)
     }
 }
 
-/* cut[i] for each node of wrt. */
-static bool *find_cut(const hm_order *order, hm_node *const *wrt, int64_t m)
-{
-    bool *cut = hm_alloc_zeroed((size_t)order->count);
-    for (int64_t j = 0; cut && j < m; j++) {
-        int64_t place = hm_order_find(order, wrt[j]);
-        if (place >= 0)
-            cut[place] = true;
-    }
-    return cut;
-}
-
-/* With `leaves`, the nodes in wrt count as variables, whatever they are made of. */
+/* Nodes older than `since` count as variables, whatever they are made of. */
 static void reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds, int64_t n,
-                         hm_node *const *wrt, int64_t m, bool leaves, hm_node **cotangents_out)
+                         hm_node *const *wrt, int64_t m, uint64_t since, hm_node **cotangents_out)
 {
     reverse_pass pass = {.g = g};
     hm_node **totals = NULL;
@@ -227,15 +253,13 @@ static void reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *s
         cotangents_out[j] = NULL;
     if (g->status != HMATH_OK)
         return;
-    if ((st = hm_order_create(g->ctx, outputs, n, &pass.order)) != HMATH_OK) {
+    if ((st = hm_order_create_since(g->ctx, outputs, n, since, &pass.order)) != HMATH_OK) {
         hm_graph_fail(g, st);
         return;
     }
     pass.active = find_active(&pass.order, wrt, m);
     totals = hm_alloc_zeroed((size_t)pass.order.count * sizeof *totals);
-    pass.cut = leaves ? find_cut(&pass.order, wrt, m) : NULL;
-    bool ok = contributions_open(&pass.cotangents, pass.order.count) && pass.active && totals &&
-              (pass.cut || !leaves);
+    bool ok = contributions_open(&pass.cotangents, pass.order.count) && pass.active && totals;
     for (int64_t i = 0; ok && i < n; i++)
         ok = !seeds[i] ||
              contribute(&pass.cotangents, hm_order_find(&pass.order, outputs[i]), seeds[i]);
@@ -250,14 +274,13 @@ static void reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *s
     hm_free(totals);
     contributions_close(&pass.cotangents);
     hm_free(pass.active);
-    hm_free(pass.cut);
     hm_order_free(&pass.order);
 }
 
 void hm_reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds, int64_t n,
                      hm_node *const *wrt, int64_t m, hm_node **cotangents_out)
 {
-    reverse_mode(g, outputs, seeds, n, wrt, m, false, cotangents_out);
+    reverse_mode(g, outputs, seeds, n, wrt, m, 0, cotangents_out);
 }
 
 void hm_ad_gradient(hm_graph *g, hm_node *output, hm_node *const *wrt, int64_t m,
@@ -296,7 +319,7 @@ void hm_reverse_by_expansion(hm_graph *g, hm_node *node, hm_node *cotangent, con
     }
     if (!expansion)
         return;
-    reverse_mode(g, &expansion, &cotangent, 1, asked, m, true, found);
+    reverse_mode(g, &expansion, &cotangent, 1, asked, m, node->serial + 1, found);
     for (int64_t j = 0; j < m; j++)
         cotangents[at[j]] = found[j];
 }
@@ -358,8 +381,8 @@ static hm_node *transposed_tangent(hm_graph *g, hm_node *node, hm_node *const *t
             continue;
         hm_node *own = shaped_like(g, pulled[i], node->inputs[i]), *term = NULL;
         hm_node *seed = tangents[i];
-        if (own)
-            hm_reverse_mode(g, &own, &seed, 1, &u, 1, &term);
+        if (own) /* what is older than u does not depend on it */
+            reverse_mode(g, &own, &seed, 1, &u, 1, u->serial, &term);
         if (term)
             result = result ? hm_ad_add(g, result, term) : term;
     }

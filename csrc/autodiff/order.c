@@ -170,7 +170,7 @@ static bool list_inputs(hm_order *order)
 {
     int64_t total = 0;
     for (int64_t i = 0; i < order->count; i++)
-        total += order->nodes[i]->count;
+        total += hm_order_count(order, i);
     order->first_input = hm_alloc((size_t)(order->count + 1) * sizeof(int64_t));
     order->inputs = hm_alloc((size_t)total * sizeof(int32_t));
     if (!order->first_input || !order->inputs)
@@ -179,7 +179,7 @@ static bool list_inputs(hm_order *order)
     for (int64_t i = 0; i < order->count; i++) {
         const hm_node *node = order->nodes[i];
         order->first_input[i] = total;
-        for (int32_t k = 0; k < node->count; k++)
+        for (int32_t k = 0; k < hm_order_count(order, i); k++)
             order->inputs[total++] = *entry(order, node->inputs[k]->serial);
     }
     order->first_input[order->count] = total;
@@ -188,7 +188,13 @@ static bool list_inputs(hm_order *order)
 
 hm_status hm_order_create(hm_context *ctx, hm_node *const *roots, int64_t n, hm_order *out)
 {
-    hm_order order = {0};
+    return hm_order_create_since(ctx, roots, n, 0, out);
+}
+
+hm_status hm_order_create_since(hm_context *ctx, hm_node *const *roots, int64_t n, uint64_t since,
+                                hm_order *out)
+{
+    hm_order order = {.since = since};
     int64_t capacity = FIRST_CAPACITY;
     for (int64_t i = 0; i < n; i++)
         order.youngest = roots[i]->serial > order.youngest ? roots[i]->serial : order.youngest;
@@ -196,7 +202,7 @@ hm_status hm_order_create(hm_context *ctx, hm_node *const *roots, int64_t n, hm_
     for (int64_t i = 0; ok && i < n; i++)
         ok = add(&order, roots[i], &capacity);
     for (int64_t seen = 0; ok && seen < order.count; seen++) /* the list is its own worklist */
-        for (int32_t i = 0; ok && i < order.nodes[seen]->count; i++)
+        for (int32_t i = 0; ok && i < hm_order_count(&order, seen); i++)
             ok = add(&order, order.nodes[seen]->inputs[i], &capacity);
     if (!ok || !sort(&order) || !list_inputs(&order)) {
         hm_order_free(&order);

@@ -258,6 +258,19 @@ hm_node *hm_ad_unslice(hm_graph *g, hm_node *value, const hm_slicing *slicing,
 
 bool hm_is_unsliced(const hm_node *node) { return node->op == &hm_op_unslice; }
 
+bool hm_unsliced_block(const hm_node *node, hm_block *block)
+{
+    if (!hm_is_unsliced(node))
+        return false;
+    const slice *s = hm_node_attributes(node);
+    for (int32_t i = 0; i < s->whole.rank; i++)
+        if (s->step[i] != 1)
+            return false;
+    memcpy(block->start, s->start, sizeof block->start);
+    block->part = s->part;
+    return true;
+}
+
 /* The one axis along which the slice is a part of the whole; -1 where it is another kind of slice. */
 static int32_t cut_axis(const slice *s)
 {

@@ -18,6 +18,13 @@ hm_node *hm_ad_slice(hm_graph *g, hm_node *value, const hm_slicing *slicing);
 hm_node *hm_ad_unslice(hm_graph *g, hm_node *value, const hm_slicing *slicing,
                        const hm_shape *whole);
 
+/* Where the value that such a node places stands, if every step is 1: a block of the whole. */
+typedef struct hm_block {
+    int64_t start[HM_MAX_RANK];
+    hm_shape part;
+} hm_block;
+bool hm_unsliced_block(const hm_node *node, hm_block *block);
+
 /* The sum of n such values that fill a tensor without gaps or overlaps, side by side along one axis; NULL. */
 bool hm_is_unsliced(const hm_node *node);
 hm_node *hm_ad_join_unsliced(hm_graph *g, hm_node *const *unsliced, int64_t n);

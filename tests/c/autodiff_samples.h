@@ -15,6 +15,7 @@
 #include "neural/graph/graph.h"
 #include "primitives/elementwise.h"
 #include "primitives/heads.h"
+#include "primitives/blocks.h"
 #include "primitives/index.h"
 #include "primitives/join.h"
 #include "primitives/matmul.h"
@@ -211,6 +212,18 @@ static hm_node *build_unslice(hm_graph *g, hm_node *const *x)
 {
     hm_slicing slicing = sample_slicing();
     return hm_ad_unslice(g, hm_ad_square(g, x[0]), &slicing, &(hm_shape)S2(3, 5));
+}
+
+/* Two parts that overlap and one beside them, on top of a whole. */
+static hm_node *build_add_blocks(hm_graph *g, hm_node *const *x)
+{
+    const hm_slicing at[] = {{.start = {0, 1}, .step = {1, 1}, .part = S2(2, 2)},
+                             {.start = {1, 1}, .step = {1, 1}, .part = S2(2, 2)},
+                             {.start = {0, 4}, .step = {1, 1}, .part = S2(2, 1)}};
+    hm_node *blocks[3];
+    for (int i = 0; i < 3; i++)
+        blocks[i] = hm_ad_unslice(g, hm_ad_square(g, x[i]), &at[i], &(hm_shape)S2(3, 5));
+    return blocks[0] && blocks[1] && blocks[2] ? hm_ad_add_blocks(g, x[3], blocks, 3) : NULL;
 }
 
 static hm_node *build_element(hm_graph *g, hm_node *const *x)
@@ -807,6 +820,17 @@ static const sample samples[] = {
     {&hm_op_transpose, "transpose", build_transpose, 1, {S3(2, 3, 4)}, -1, 1, true, 0, NULL, false},
     {&hm_op_slice, "slice", build_slice, 1, {S2(3, 5)}, -1, 1, true, 0, NULL, false},
     {&hm_op_unslice, "unslice", build_unslice, 1, {S2(2, 2)}, -1, 1, true, 0, NULL, false},
+    {&hm_op_add_blocks,
+     "add_blocks",
+     build_add_blocks,
+     4,
+     {S2(2, 2), S2(2, 2), S2(2, 1), S2(3, 5)},
+     -1,
+     1,
+     true,
+     0,
+     NULL,
+     false},
     {&hm_op_element, "element", build_element, 1, {S2(2, 3)}, -1, 1, true, 0, NULL, false},
     {&hm_op_place, "place", build_place, 1, {S0}, -1, 1, true, 0, NULL, false},
     {&hm_op_place_elements,
