@@ -95,25 +95,33 @@ static double *operand(const tile *t, const hm_place *place)
     return hm_place_pointer(t->frame, place) + t->first;
 }
 
-/* One number repeated stays in its register for all tiles: its register is its own. */
-static void load_constants(const tile *t)
+/*
+ * Does every tile see the same numbers: one, or rows that begin anew with each tile? Such an operand stays in
+ * its register for all tiles: the register is its own.
+ */
+static bool repeats(const hm_tile_spread *how)
 {
-    for (int32_t i = 0; i < t->tiles->spread_count; i++) {
-        const hm_tile_spread *how = &t->tiles->spreads[i];
-        if (how->axes == 0)
-            fill(t->registers + (int64_t)how->to * HM_TILE, *hm_place_pointer(t->frame, &how->from),
-                 HM_TILE < t->tiles->size ? HM_TILE : t->tiles->size);
-    }
+    int64_t period = 1;
+    for (int32_t k = 1; k < how->axes; k++)
+        period *= how->extent[k];
+    return how->axes == 0 || (how->stride[0] == 0 && HM_TILE % period == 0);
 }
 
-static void load_spreads(const tile *t)
+static void load(const tile *t, const hm_tile_spread *how)
 {
-    for (int32_t i = 0; i < t->tiles->spread_count; i++) {
-        const hm_tile_spread *how = &t->tiles->spreads[i];
-        if (how->axes > 0)
-            spread(how, hm_place_pointer(t->frame, &how->from), t->first, t->n,
-                   t->registers + (int64_t)how->to * HM_TILE);
-    }
+    const double *from = hm_place_pointer(t->frame, &how->from);
+    double *to = t->registers + (int64_t)how->to * HM_TILE;
+    if (how->axes == 0)
+        fill(to, *from, t->n);
+    else
+        spread(how, from, t->first, t->n, to);
+}
+
+static void load_spreads(const tile *t, bool repeating)
+{
+    for (int32_t i = 0; i < t->tiles->spread_count; i++)
+        if (repeats(&t->tiles->spreads[i]) == repeating)
+            load(t, &t->tiles->spreads[i]);
 }
 
 static void find_operands(const tile *t, const hm_tile_op *op, const double **inputs,
@@ -157,7 +165,7 @@ static bool run_tile(const tile *t)
 {
     const hm_tiles *tiles = t->tiles;
     bool finite = true;
-    load_spreads(t);
+    load_spreads(t, false);
     for (int32_t i = 0; i < tiles->part_count; i++) {
         const hm_tile_part *part = &tiles->parts[i];
         finite &= part->count ? run_chain(t, &tiles->steps[part->first], part->count)
@@ -169,7 +177,7 @@ static bool run_tile(const tile *t)
 /* The same once more, looking at each result as it comes. */
 static hm_status find_failure_in_tile(const tile *t)
 {
-    load_spreads(t);
+    load_spreads(t, false);
     for (int32_t i = 0; i < t->tiles->op_count; i++) {
         const hm_tile_op *op = &t->tiles->ops[i];
         const double *inputs[HM_MAX_MAP_ARITY];
@@ -200,15 +208,29 @@ typedef struct job {
 
 static int64_t tile_count(const hm_tiles *tiles) { return (tiles->size + HM_TILE - 1) / HM_TILE; }
 
+static void move_to(tile *t, int64_t i)
+{
+    const int64_t rest = t->tiles->size - i * HM_TILE;
+    t->first = i * HM_TILE;
+    t->n = rest < HM_TILE ? rest : HM_TILE;
+}
+
+/* The first tile, with what stays for all of them. */
+static tile open_tile(const hm_frame *frame, const hm_tiles *tiles, double *registers)
+{
+    tile t = {frame, tiles, registers, 0, 0};
+    move_to(&t, 0);
+    load_spreads(&t, true);
+    return t;
+}
+
 static bool run_tiles(const hm_frame *frame, const hm_tiles *tiles, double *registers, int64_t from,
                       int64_t to)
 {
     bool finite = true;
-    tile t = {frame, tiles, registers, 0, 0};
-    load_constants(&t);
+    tile t = open_tile(frame, tiles, registers);
     for (int64_t i = from; i < to; i++) {
-        t.first = i * HM_TILE;
-        t.n = tiles->size - t.first < HM_TILE ? tiles->size - t.first : HM_TILE;
+        move_to(&t, i);
         finite &= run_tile(&t);
     }
     return finite;
@@ -233,12 +255,10 @@ static void run_chunk(void *task, int64_t chunk)
 
 static hm_status find_failure(const hm_frame *frame, const hm_tiles *tiles)
 {
-    tile t = {frame, tiles, frame->registers, 0, 0};
+    tile t = open_tile(frame, tiles, frame->registers);
     hm_status st = HMATH_OK;
-    load_constants(&t);
     for (int64_t i = 0; i < tile_count(tiles) && st == HMATH_OK; i++) {
-        t.first = i * HM_TILE;
-        t.n = tiles->size - t.first < HM_TILE ? tiles->size - t.first : HM_TILE;
+        move_to(&t, i);
         st = find_failure_in_tile(&t);
     }
     return st;

@@ -320,6 +320,37 @@ def test_programs_give_the_bits_of_plain_evaluation() -> None:
         hmath.set_num_threads(0)
 
 
+def on_threads(call: Callable[[], list[Any]]) -> Iterator[list[Any]]:
+    """The results of a call, as arrays, on one to four threads."""
+    try:
+        for threads in (1, 2, 3, 4):
+            hmath.set_num_threads(threads)
+            yield [np.asarray(x) for x in call()]
+    finally:
+        hmath.set_num_threads(0)
+
+
+@pytest.mark.parametrize(
+    "shape, row",
+    [
+        ((37, 128), (128,)),
+        ((5, 16, 64), (16, 64)),
+        ((5, 16, 64), (1, 64)),
+        ((9, 2048), (2048,)),
+        ((70, 48), (48,)),
+        ((3, 1024), (3, 1)),
+        ((2, 7, 1), (7, 1)),
+    ],
+)
+def test_rows_that_begin_anew_with_each_tile(shape: tuple[int, ...], row: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(6)
+    x, w, c = ad.variable("x", shape), ad.variable("w", row), ad.variable("c", row)
+    program = ad.compile([x * (1.0 + w) + c], [x, w, c])
+    a, scale, shift = rng.normal(size=shape), rng.normal(size=row), rng.normal(size=row)
+    for [got] in on_threads(lambda: program(a, scale, shift)):
+        assert got.tobytes() == (a * (1.0 + scale) + shift).tobytes()
+
+
 def test_one_program_in_several_threads() -> None:
     x = ad.variable("x", (300,))
     program = ad.compile(ad.sum(ad.exp(ad.sin(x) * 0.5)), [x])
