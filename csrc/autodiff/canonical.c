@@ -14,7 +14,7 @@ static hm_status fold_elementwise(hm_planner *p, int32_t i, double *output)
     const hm_node *node = p->order.nodes[i];
     hm_shape shape = hm_node_shape(node);
     hm_tile_spread spreads[HM_MAX_MAP_ARITY];
-    hm_tile_op op = {.node = node, .output = {HM_PLACE_OUTPUT, {.index = 0}}};
+    hm_tile_op op = {.node = node, .output = {HM_PLACE_OUTPUT, {.index = 0}}, .along = HM_NONE};
     hm_tile_part whole = {.first = 0};
     hm_tiles tiles = {.size = node->size,
                       .ops = &op,

@@ -271,7 +271,7 @@ hm_status hm_emit_chains(hm_planner *p, hm_tiles *tiles)
     take_products_over(&c, factor_source);
     forget_writers(&c, tiles);
     for (int32_t m = 0; m < n; m++) {
-        if (!c.taken_over[m])
+        if (!c.taken_over[m] && (c.ops[m].along == HM_NONE || c.ops[m].along > m))
             emit(&c, m);
         note_writer(&c, m);
     }

@@ -84,6 +84,34 @@ static void build_tile_ops(group *g, const int32_t *members, int64_t count, int3
     }
 }
 
+static bool same_place(const hm_place *a, const hm_place *b)
+{
+    return a->kind == b->kind && a->kind != HM_PLACE_CONSTANT && a->index == b->index;
+}
+
+/*
+ * Pairs of the plan as pairs of the group. The second one is written before its turn, so not to a register,
+ * which may still be another's. `number`: room for a number by position.
+ */
+static void link_pairs(group *g, const int32_t *members, int64_t count, int32_t *number)
+{
+    for (int64_t m = 0; m < count; m++) {
+        number[members[m]] = (int32_t)m;
+        g->ops[m].along = HM_NONE;
+    }
+    for (int64_t m = 0; m < count; m++) {
+        const int32_t other = g->p->pair[members[m]];
+        if (other == HM_NONE || other > members[m])
+            continue;
+        hm_tile_op *second = &g->ops[m], *first = &g->ops[number[other]];
+        if (second->output.kind == HM_PLACE_REGISTER ||
+            !same_place(&first->inputs[0], &second->inputs[0]))
+            continue;
+        first->along = (int32_t)m;
+        second->along = number[other];
+    }
+}
+
 hm_status hm_emit_tiles(hm_planner *p, hm_step *step, const int32_t *members, int64_t count,
                         int32_t *last)
 {
@@ -100,6 +128,7 @@ hm_status hm_emit_tiles(hm_planner *p, hm_step *step, const int32_t *members, in
         return hm_plan_no_memory(p);
     }
     build_tile_ops(&g, members, count, last);
+    link_pairs(&g, members, count, last);
     hm_free(g.free);
     step->kind = HM_STEP_TILES;
     step->tiles = (hm_tiles){.size = g.size,

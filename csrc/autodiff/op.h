@@ -78,6 +78,14 @@ struct hm_op {
     /* The failure for element `index`, where x holds that element of each input; OK: none to blame. */
     hm_status (*refuse)(hm_context *ctx, const hm_node *node, const double *x, int64_t index);
 
+    /*
+     * Elementwise ops of one input: can `map_two` compute `other`, a node of the same input, along with this
+     * one, with the bits of both maps and in less time? NULL: no.
+     */
+    bool (*pairs)(const hm_node *node, const hm_node *other);
+    bool (*map_two)(const hm_kernels *kernels, const void *attributes, const double *input,
+                    double *output, double *other_output, int64_t n);
+
     /* All other ops. */
     hm_status (*run)(const hm_run *run);
 

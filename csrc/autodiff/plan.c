@@ -136,6 +136,53 @@ static hm_status absorb(hm_planner *p)
     return HMATH_OK;
 }
 
+/* By root: how many operands it is, and outputs. */
+static void count_readers(const hm_planner *p, int32_t *readers)
+{
+    for (int32_t i = 0; i < p->n; i++)
+        for (int32_t k = 0; hm_plan_is_computed(p, i) && k < p->order.nodes[i]->count; k++)
+            readers[p->root[hm_plan_input(p, i, k)]]++;
+    for (int64_t j = 0; j < p->program->output_count; j++)
+        readers[p->root[p->canonical[hm_plan_find(p, p->program->outputs[j])]]]++;
+}
+
+/*
+ * Tensor i, computed by a map of one input that only two read: it goes when the pair has been computed, so
+ * that a result early on takes no room that the input would not.
+ */
+static bool may_pair(const hm_planner *p, int32_t i, const int32_t *readers)
+{
+    const hm_node *node = p->order.nodes[i];
+    if (!hm_plan_is_computed(p, i) || !node->op->map || node->count != 1 || node->rank == 0)
+        return false;
+    const int32_t input = p->root[hm_plan_input(p, i, 0)];
+    return !hm_plan_is_leaf(p, input) && readers[input] == 2;
+}
+
+/* Nodes of one input that one pass can compute. */
+static hm_status find_pairs(hm_planner *p)
+{
+    const int64_t mark = hm_plan_mark(p);
+    int32_t *readers = hm_plan_filled(p, p->n, sizeof *readers, 0);
+    int32_t *first = hm_plan_filled(p, p->n, sizeof *first, 0xff); /* by input: who may have one */
+    if (!readers || !first)
+        return hm_plan_no_memory(p);
+    count_readers(p, readers);
+    for (int32_t i = 0; i < p->n; i++)
+        if (p->order.nodes[i]->op->pairs && may_pair(p, i, readers))
+            first[hm_plan_input(p, i, 0)] = i;
+    for (int32_t i = 0; i < p->n; i++) {
+        const int32_t other = may_pair(p, i, readers) ? first[hm_plan_input(p, i, 0)] : HM_NONE;
+        if (other == HM_NONE ||
+            !p->order.nodes[other]->op->pairs(p->order.nodes[other], p->order.nodes[i]))
+            continue;
+        p->pair[other] = i;
+        p->pair[i] = other;
+    }
+    hm_plan_give_back(p, mark, hm_plan_mark(p));
+    return HMATH_OK;
+}
+
 /*
  * An input may be one that no output depends on: a derivative often depends on fewer variables than what it
  * is the derivative of.
@@ -176,13 +223,14 @@ static hm_status prepare(hm_planner *p)
     p->constant = hm_plan_filled(p, p->n, sizeof(double *), 0);
     p->input = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->live = hm_plan_filled(p, p->n, sizeof(bool), 0);
+    p->pair = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->absorbs = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->step = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->last_use = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->escapes = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->place = hm_plan_filled(p, p->n, sizeof(hm_place), 0);
-    bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->absorbs &&
-              p->step && p->last_use && p->escapes && p->place;
+    bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->pair &&
+              p->absorbs && p->step && p->last_use && p->escapes && p->place;
     return ok ? HMATH_OK : hm_plan_no_memory(p);
 }
 
@@ -193,8 +241,8 @@ hm_status hm_plan(hm_context *ctx, hm_program *program)
     if ((st = prepare(&p)) == HMATH_OK && (st = match_inputs(&p)) == HMATH_OK &&
         (st = hm_plan_canonicalise(&p)) == HMATH_OK) {
         mark_live(&p);
-        if ((st = absorb(&p)) == HMATH_OK && (st = hm_plan_schedule(&p)) == HMATH_OK &&
-            (st = hm_plan_place(&p)) == HMATH_OK)
+        if ((st = absorb(&p)) == HMATH_OK && (st = find_pairs(&p)) == HMATH_OK &&
+            (st = hm_plan_schedule(&p)) == HMATH_OK && (st = hm_plan_place(&p)) == HMATH_OK)
             st = hm_plan_emit(&p);
     }
     arena_free(&p.temporary);

@@ -7,6 +7,8 @@
 
 #include "autodiff/program.h"
 
+enum { HM_NONE = -1 };
+
 /* Where a result lives while the program runs. */
 typedef enum hm_place_kind {
     HM_PLACE_NOWHERE,
@@ -44,6 +46,8 @@ typedef struct hm_tile_op {
     hm_place inputs[HM_MAX_MAP_ARITY]; /* a register, or numbers of the group's own shape */
     uint32_t repeated;                 /* bit i: inputs[i] is one number, as the map is told */
     hm_place output;
+    int32_t
+        along; /* the op that is computed along with this one, or with which this one is; HM_NONE */
 } hm_tile_op;
 
 /* A step of arithmetic in registers (kernels/arithmetic.h): x or out, and y, which is one number. */
@@ -55,7 +59,10 @@ typedef struct hm_tile_step {
 
 enum { HM_CHAIN_MOST = 48 }; /* steps */
 
-/* What a tile goes through: steps first ... first + count - 1 in registers; where count is 0, op `first`. */
+/*
+ * What a tile goes through: steps first ... first + count - 1 in registers; where count is 0, op `first`, and
+ * the one along with it.
+ */
 typedef struct hm_tile_part {
     int32_t first, count;
 } hm_tile_part;

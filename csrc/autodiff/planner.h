@@ -3,7 +3,7 @@
  * oldest first; each phase fills in what the next ones read:
  *
  *   canonical.c  equal nodes become one (equal.c), constant ones are computed, views find their root
- *   plan.c       what the outputs need, and what of it is done by those that read it
+ *   plan.c       what the outputs need, what of it is done by those that read it, what is computed in pairs
  *   schedule.c   which elementwise nodes run together, and when every step runs
  *   place.c      scalars, and by liveness the workspace
  *   emit.c       the steps; emit_tiles.c those of elementwise nodes, chains.c the arithmetic in them
@@ -14,8 +14,6 @@
 #include "autodiff/leaf.h"
 #include "autodiff/order.h"
 #include "autodiff/plan.h"
-
-enum { HM_NONE = -1 };
 
 typedef struct hm_arena {
     void **blocks;
@@ -35,8 +33,9 @@ typedef struct hm_planner {
     const double **constant; /* the numbers of a node known now, or NULL */
     int32_t *input;          /* of a variable: which input of the program; HM_NONE */
     bool *live;
-    bool *absorbs;     /* does the work of its first input too, and reads what that was made of */
-    int32_t *step;     /* of a computed root */
+    int32_t *pair; /* of two nodes that are computed in one pass (op.h), the other one; HM_NONE */
+    bool *absorbs; /* does the work of its first input too, and reads what that was made of */
+    int32_t *step; /* of a computed root */
     int32_t *last_use; /* the last step that reads a root */
     bool *escapes;     /* read outside the step that makes it */
     hm_place *place;   /* of a root */

@@ -2,7 +2,7 @@
  * What runs together, and when.
  *
  * A node's height counts the steps that must follow it. Elementwise nodes of one shape and height that
- * feed one another form a cluster; so do all numbers (shape ()) of one height, for whom one call of the
+ * feed one another form a cluster, and a pair that one pass computes has one height and is in one; so do all numbers (shape ()) of one height, for whom one call of the
  * interpreter is cheapest; every other node is a cluster of its own. A way that leaves a cluster comes to
  * lower heights only, so clusters never wait for each other in a circle. And since heights count from the
  * end, a node runs where its result is needed, not where its inputs happen to be there.
@@ -87,9 +87,20 @@ typedef struct clusters {
     bool *grows; /* asks for more room than its operands may give back */
 } clusters;
 
+/* The second of a pair to be met decides for both: their input hears the higher number from it. */
+static void level_pair(const hm_planner *p, int32_t i, int32_t *height)
+{
+    const int32_t other = p->pair[i];
+    if (other <= i)
+        return;
+    const int32_t most = height[i] > height[other] ? height[i] : height[other];
+    height[i] = height[other] = most;
+}
+
 static void find_heights(const hm_planner *p, const int32_t *shape_of, int32_t *height)
 {
-    for (int32_t i = p->n; i-- > 0;)
+    for (int32_t i = p->n; i-- > 0;) {
+        level_pair(p, i, height);
         for (int32_t k = 0; hm_plan_is_computed(p, i) && k < p->order.nodes[i]->count; k++) {
             int32_t from = producer(p, i, k);
             if (from == HM_NONE)
@@ -98,6 +109,7 @@ static void find_heights(const hm_planner *p, const int32_t *shape_of, int32_t *
             int32_t least = height[i] + !together;
             height[from] = height[from] < least ? least : height[from];
         }
+    }
 }
 
 /* The oldest node of i's cluster so far. */
@@ -138,6 +150,8 @@ static void unite_clusters(hm_planner *p, const int32_t *shape_of, const int32_t
             if (from != HM_NONE && shape_of[from] == shape_of[i] && height[from] == height[i])
                 unite(of, from, i);
         }
+        if (p->pair[i] != HM_NONE && p->pair[i] < i)
+            unite(of, p->pair[i], i);
     }
 }
 

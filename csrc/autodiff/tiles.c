@@ -140,12 +140,20 @@ static bool run_map(const tile *t, const hm_tile_op *op, const double *const *in
                              inputs, op->repeated, output, t->n);
 }
 
+/* An op, and the one along with it: either of the two is the one that can compute both. */
 static bool run_op(const tile *t, const hm_tile_op *op)
 {
     const double *inputs[HM_MAX_MAP_ARITY];
-    double *output;
+    double *output, *other_output;
     find_operands(t, op, inputs, &output);
-    return run_map(t, op, inputs, output);
+    if (op->along == HM_NONE)
+        return run_map(t, op, inputs, output);
+    const hm_tile_op *other = &t->tiles->ops[op->along];
+    const hm_node *node = op->node, *first = node->op->map_two ? node : other->node;
+    other_output = operand(t, &other->output);
+    return first->op->map_two(hm_context_kernels(t->frame->ctx), hm_node_attributes(first),
+                              inputs[0], first == node ? output : other_output,
+                              first == node ? other_output : output, t->n);
 }
 
 static bool run_chain(const tile *t, const hm_tile_step *steps, int32_t count)

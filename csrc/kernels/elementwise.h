@@ -89,12 +89,18 @@ typedef bool hm_activation_kernel(size_t n, double parameter, const double *x, d
 typedef bool hm_activation_pullback_kernel(size_t n, double parameter, const double *x,
                                            const double *cotangent, double *out);
 
+/* Either output may be exactly x. True when x and both outputs are finite. */
+typedef bool hm_activation_pair_kernel(size_t n, double parameter, const double *x, double *value,
+                                       double *slope);
+
 typedef struct hm_elementwise_kernels {
     hm_unary_kernel *const *unary; /* [HM_UNARY_COUNT], and so on */
     hm_binary_kernel *const *binary;
     hm_activation_kernel *const *activation;
     hm_activation_kernel *const *activation_derivative;
     hm_activation_pullback_kernel *const *activation_pullback;
+    /* f and f' at once, with their bits; NULL where that is no quicker than one after the other */
+    hm_activation_pair_kernel *const *activation_pair;
 
     /* out = a * b + c, rounded once */
     bool (*multiply_add)(size_t n, const double *a, size_t a_step, const double *b, size_t b_step,

@@ -176,6 +176,23 @@ static bool activation_derivative_map(const hm_kernels *kernels, const void *att
                                                                   inputs[0], output);
 }
 
+/* A value and its derivative. */
+static bool activation_pairs(const hm_node *node, const hm_node *other)
+{
+    const activation *a = hm_node_attributes(node);
+    if (a->method != HM_ACTIVATION_gelu || other->op != &hm_op_activation_derivative)
+        return false;
+    return ((const activation *)hm_node_attributes(other))->method == a->method;
+}
+
+static bool activation_map_two(const hm_kernels *kernels, const void *attributes,
+                               const double *input, double *output, double *other_output, int64_t n)
+{
+    const activation *a = attributes;
+    return kernels->elementwise->activation_pair[a->method]((size_t)n, a->parameter, input, output,
+                                                            other_output);
+}
+
 static void activation_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
                                hm_node **cotangents)
 {
@@ -293,6 +310,8 @@ const hm_op hm_op_activation = {.name = "core.activation",
                                 .arity = 1,
                                 .shape = activation_shape,
                                 .map = activation_map,
+                                .pairs = activation_pairs,
+                                .map_two = activation_map_two,
                                 .reverse = activation_reverse};
 
 const hm_op hm_op_activation_derivative = {.name = "core.activation_derivative",

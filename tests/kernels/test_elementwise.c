@@ -171,6 +171,41 @@ static void test_elementwise__same_bits_everywhere(void)
             }
 }
 
+/* A value and its slope at once: the bits of both apart, also where one of them takes the place of x. */
+static void check_pair(const hm_elementwise_kernels *k, int index, size_t n, size_t from, int place)
+{
+    double value[LONGEST], slope[LONGEST], x[LONGEST], out[2][LONGEST + 2 * GUARD];
+    const bool finite = k->activation[index](n, 1.0, points + from, value) &
+                        k->activation_derivative[index](n, 1.0, points + from, slope);
+    for (int i = 0; i < 2; i++)
+        for (size_t j = 0; j < n + 2 * GUARD; j++)
+            out[i][j] = 12345.0;
+    memcpy(x, points + from, n * sizeof *x);
+    double *to[2] = {place == 0 ? x : out[0] + GUARD, place == 1 ? x : out[1] + GUARD};
+    CHECK(k->activation_pair[index](n, 1.0, x, to[0], to[1]) == finite);
+    for (size_t i = 0; i < n; i++) {
+        CHECK_BITS(to[0][i], value[i]);
+        CHECK_BITS(to[1][i], slope[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        for (size_t j = 0; j < GUARD; j++)
+            CHECK(out[i][j] == 12345.0 && out[i][GUARD + n + j] == 12345.0);
+}
+
+static void test_activation_pair__same_bits_as_apart(void)
+{
+    const hm_kernels *k;
+    for (int isa = 0; (k = next_table(&isa));)
+        for (int index = 0; index < HM_ACTIVATION_COUNT; index++)
+            for (int length = 0; k->elementwise->activation_pair[index] && length < AWKWARD_LENGTHS;
+                 length++)
+                for (int place = 0; place < 3; place++) {
+                    const size_t n = (size_t)awkward_lengths[length];
+                    check_pair(k->elementwise, index, n, n + 3 <= POINTS ? (size_t)place : 0,
+                               place);
+                }
+}
+
 /* FNV-1a over the bits of the answers, every NaN alike. */
 static uint64_t digest(uint64_t hash)
 {
@@ -359,6 +394,7 @@ int main(void)
 {
     fill_points();
     RUN(test_elementwise__same_bits_everywhere);
+    RUN(test_activation_pair__same_bits_as_apart);
     RUN(test_elementwise__same_bits_on_every_architecture);
     RUN(test_all_finite__finds_each_place);
     RUN(test_multiply_add__rounds_once);

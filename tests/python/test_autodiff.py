@@ -330,6 +330,32 @@ def on_threads(call: Callable[[], list[Any]]) -> Iterator[list[Any]]:
         hmath.set_num_threads(0)
 
 
+@pytest.mark.parametrize("shape", [(3,), (7, 11), (40, 130), (129, 512)])
+def test_value_and_slope_in_one_pass(shape: tuple[int, ...]) -> None:
+    """A program computes GELU and its derivative together where nobody else reads their input."""
+    rng = np.random.default_rng(5)
+    x, w = ad.variable("x", shape), ad.variable("w", shape)
+    a, b = rng.normal(size=shape) * 3, rng.normal(size=shape)
+    h = x * w
+    value = ad.activation(core.GELU, h)
+    [slope] = ad.gradient(ad.sum(value), [h])
+    # in one group with all that reads them; and with products between them, the slope much later
+    within = ad.compile([value * slope], [x, w])
+    square = value.reshape(-1, shape[-1])
+    product = ad.sum(ad.matmul(square, ad.transpose(square)))
+    apart = ad.compile([value, product, *ad.gradient(product, [x, w])], [x, w])
+    known = core.activation(core.GELU, a * b)
+    derivative = core.activation_derivative(core.GELU, a * b)
+    rows = known.reshape(-1, shape[-1])
+    upstream = np.asarray(tensor.matmul(np.ones((len(rows), len(rows))), rows)).reshape(shape)
+    for [got] in on_threads(lambda: within(a, b)):
+        assert got.tobytes() == (known * derivative).tobytes()
+    for got, _, in_x, in_w in on_threads(lambda: apart(a, b)):
+        assert got.tobytes() == known.tobytes()
+        assert in_x.tobytes() == ((upstream + upstream) * derivative * b).tobytes()
+        assert in_w.tobytes() == ((upstream + upstream) * derivative * a).tobytes()
+
+
 @pytest.mark.parametrize(
     "shape, row",
     [

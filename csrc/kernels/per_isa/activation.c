@@ -98,6 +98,11 @@ HARD(hard_swish)
 KERNELS(elu, map, FORMS(elu), map, FORMS(elu_slope))
 KERNELS(leaky_relu, map_plain, vec_leaky_relu, map_plain, vec_leaky_relu_slope)
 
+static bool pair_gelu(size_t n, double parameter, const double *x, double *value, double *slope)
+{
+    return map_two(n, parameter, x, value, slope, FORMS_OF_X(gelu), FORMS_OF_X(gelu_slope));
+}
+
 #define VALUE_SLOT(name) [HM_ACTIVATION_##name] = value_##name,
 #define SLOPE_SLOT(name) [HM_ACTIVATION_##name] = slope_##name,
 #define PULLBACK_SLOT(name) [HM_ACTIVATION_##name] = pullback_##name,
@@ -105,6 +110,7 @@ KERNELS(leaky_relu, map_plain, vec_leaky_relu, map_plain, vec_leaky_relu_slope)
 extern hm_activation_kernel *const HM_K(activation)[HM_ACTIVATION_COUNT];
 extern hm_activation_kernel *const HM_K(activation_derivative)[HM_ACTIVATION_COUNT];
 extern hm_activation_pullback_kernel *const HM_K(activation_pullback)[HM_ACTIVATION_COUNT];
+extern hm_activation_pair_kernel *const HM_K(activation_pair)[HM_ACTIVATION_COUNT];
 
 hm_activation_kernel *const HM_K(activation)[HM_ACTIVATION_COUNT] = {
     HM_ACTIVATION_LIST(VALUE_SLOT)};
@@ -112,3 +118,5 @@ hm_activation_kernel *const HM_K(activation_derivative)[HM_ACTIVATION_COUNT] = {
     HM_ACTIVATION_LIST(SLOPE_SLOT)};
 hm_activation_pullback_kernel *const HM_K(activation_pullback)[HM_ACTIVATION_COUNT] = {
     HM_ACTIVATION_LIST(PULLBACK_SLOT)};
+hm_activation_pair_kernel *const HM_K(activation_pair)[HM_ACTIVATION_COUNT] = {
+    [HM_ACTIVATION_gelu] = pair_gelu};

@@ -92,6 +92,7 @@ extern hm_binary_kernel *const HM_K(binary)[HM_BINARY_COUNT];
 extern hm_activation_kernel *const HM_K(activation)[HM_ACTIVATION_COUNT];
 extern hm_activation_kernel *const HM_K(activation_derivative)[HM_ACTIVATION_COUNT];
 extern hm_activation_pullback_kernel *const HM_K(activation_pullback)[HM_ACTIVATION_COUNT];
+extern hm_activation_pair_kernel *const HM_K(activation_pair)[HM_ACTIVATION_COUNT];
 
 extern const hm_elementwise_kernels HM_K(elementwise);
 const hm_elementwise_kernels HM_K(elementwise) = {
@@ -100,6 +101,7 @@ const hm_elementwise_kernels HM_K(elementwise) = {
     .activation = HM_K(activation),
     .activation_derivative = HM_K(activation_derivative),
     .activation_pullback = HM_K(activation_pullback),
+    .activation_pair = HM_K(activation_pair),
     .multiply_add = multiply_add,
     .select = choose,
     .all_finite = all_finite,

@@ -71,6 +71,35 @@ VEC_INLINE bool map(size_t n, double parameter, const double *x, double *out, ma
     return finite;
 }
 
+/*
+ * Two functions of the same x, which agree on what is ordinary. What they have in common, an exponential or
+ * half a polynomial, is computed once: inlined side by side, it is the compiler's to see.
+ */
+VEC_INLINE bool map_two(size_t n, double parameter, const double *x, double *out_f, double *out_g,
+                        map_forms f, map_forms g)
+{
+    const vec p = vec_of(parameter);
+    bool finite = true;
+    for (size_t i = 0; i < n; i += MAP_PAIR) {
+        const map_pair in = map_load(x + i, n - i);
+        map_pair y, z;
+        if (HM_LIKELY(vec_mask_all(vec_mask_and(f.ordinary(in.first), f.ordinary(in.second))))) {
+            y = (map_pair){f.fast(in.first, p), f.fast(in.second, p)};
+            z = (map_pair){g.fast(in.first, p), g.fast(in.second, p)};
+        } else {
+            y = (map_pair){f.rare(in.first, p), f.rare(in.second, p)};
+            z = (map_pair){g.rare(in.first, p), g.rare(in.second, p)};
+            finite = finite &&
+                     vec_mask_all(vec_mask_and(vec_is_finite(y.first), vec_is_finite(y.second))) &&
+                     vec_mask_all(vec_mask_and(vec_is_finite(z.first), vec_is_finite(z.second))) &&
+                     vec_mask_all(vec_mask_and(vec_is_finite(in.first), vec_is_finite(in.second)));
+        }
+        map_store(out_f + i, n - i, y);
+        map_store(out_g + i, n - i, z);
+    }
+    return finite;
+}
+
 /* Functions of a few instructions, right for every x: vec_taint notices what is not finite. */
 typedef vec map_short(vec x, vec parameter);
 
