@@ -60,15 +60,15 @@ MATH_INLINE vec_sum vec_erfcx_value(vec x)
     const vec y = 1.0 / r.denominator.high;
     const vec_sum top = vec_quick_sum(r.numerator.high, r.numerator.low);
     const vec value = top.high * y;
-    const vec residual = vec_fma(-value, r.denominator.high, top.high);
-    return (vec_sum){value, (vec_fma(-value, r.denominator.low, residual) + top.low) * y};
+    const vec residual = vec_fnma(value, r.denominator.high, top.high);
+    return (vec_sum){value, (vec_fnma(value, r.denominator.low, residual) + top.low) * y};
 }
 
 /* e^(-x^2) with mantissa and exponent apart; |x| <= 27.5 */
 MATH_INLINE vec_exp_parts vec_exp_of_square(vec x)
 {
     const vec_sum square = vec_exact_product(x, x);
-    return vec_exp_split(-square.high, -square.low);
+    return vec_exp_split_opposite(square.high, square.low);
 }
 
 /* Below 26 erfc is normal; the negative side levels off at 2 from -6 on. */
@@ -94,8 +94,8 @@ MATH_INLINE vec vec_erfc_fast(vec x)
     const vec_sum m = vec_erfc_mantissa(size, e);
     const vec power = vec_exp_power(e);
     const vec high = m.high * power, low = m.low * power;
-    const vec_sum two_less = vec_quick_sum(vec_of(2.0), -high);
-    return vec_select(vec_less(x, vec_of(0.0)), two_less.high + (two_less.low - low), high + low);
+    const vec two_less = 2.0 - high, two_rest = (2.0 - two_less) - high;
+    return vec_select(vec_less(x, vec_of(0.0)), two_less + (two_rest - low), high + low);
 }
 
 /* From 27.3 on 0, in between the power of two comes last. */

@@ -16,16 +16,29 @@ typedef struct vec_exp_parts {
     vec n_shifted; /* n + 1.5 * 2^52: its low bits are n */
 } vec_exp_parts;
 
-/* e^(x + x_low); |x| <= 1480, |x_low| at most an ulp of x. The parts' relative error is 2^-57. */
-MATH_INLINE vec_exp_parts vec_exp_split(vec x, vec x_low)
+#define EXP_LOG2_E 0x1.71547652b82fep+0
+
+/* e^(x + x_low) from x / ln 2 + 1.5 * 2^52 */
+MATH_INLINE vec_exp_parts vec_exp_parts_of(vec shifted, vec x, vec x_low)
 {
-    const vec shifted = vec_fma(x, vec_of(0x1.71547652b82fep+0), vec_of(0x1.8p52));
     const vec n = shifted - 0x1.8p52;
     const vec reduced = vec_fma(n, vec_of(-ln2_parts[0]), x);
     const vec excess = vec_fma(n, vec_of(ln2_parts[1]), -x_low);
     const vec r = reduced - excess;
     const vec q = vec_polynomial(r, exp_q, 10);
     return (vec_exp_parts){reduced, vec_fma(r * r, q, -excess), shifted};
+}
+
+/* e^(x + x_low); |x| <= 1480, |x_low| at most an ulp of x. The parts' relative error is 2^-57. */
+MATH_INLINE vec_exp_parts vec_exp_split(vec x, vec x_low)
+{
+    return vec_exp_parts_of(vec_fma(x, vec_of(EXP_LOG2_E), vec_of(0x1.8p52)), x, x_low);
+}
+
+/* e^-(x + x_low), where the signs turn within the multiply-adds */
+MATH_INLINE vec_exp_parts vec_exp_split_opposite(vec x, vec x_low)
+{
+    return vec_exp_parts_of(vec_fma(x, vec_of(-EXP_LOG2_E), vec_of(0x1.8p52)), -x, -x_low);
 }
 
 /* 1 + reduced + tail: the high part alone is right to 0.6 ulp, both to 2^-57 */
@@ -88,6 +101,19 @@ MATH_INLINE vec_sum vec_expm1_parts(vec x)
     const vec_sum base = vec_exact_sum(power, vec_of(-1.0));
     const vec_sum sum = vec_quick_sum(base.high, power * e.reduced);
     return vec_quick_sum(sum.high, sum.low + vec_fma(power, e.tail, base.low));
+}
+
+/*
+ * 1 - e^x for -708 <= x <= 0: the same sums with every sign turned, of which the first, 1 - 2^n, needs no
+ * test of what is larger.
+ */
+MATH_INLINE vec_sum vec_one_less_exp(vec x)
+{
+    const vec_exp_parts e = vec_exp_split(x, vec_of(0.0));
+    const vec power = vec_exp_power(e), first = power * e.reduced;
+    const vec base = 1.0 - power, base_low = (1.0 - base) - power;
+    const vec sum = base - first, sum_low = (base - sum) - first;
+    return vec_quick_sum(sum, sum_low + vec_fnma(power, e.tail, base_low));
 }
 
 MATH_INLINE vec_mask vec_expm1_ordinary(vec x) { return vec_exp_ordinary(x); }

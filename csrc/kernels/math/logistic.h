@@ -13,7 +13,7 @@
 /* e^x to 1 ulp, where the error budget allows: r takes one more rounding. |x| <= 708 */
 MATH_INLINE vec vec_exp_plain(vec x)
 {
-    const vec shifted = vec_fma(x, vec_of(0x1.71547652b82fep+0), vec_of(0x1.8p52));
+    const vec shifted = vec_fma(x, vec_of(EXP_LOG2_E), vec_of(0x1.8p52));
     const vec n = shifted - 0x1.8p52;
     const vec r = vec_fma(n, vec_of(-ln2_parts[1]), vec_fma(n, vec_of(-ln2_parts[0]), x));
     const vec mantissa = 1.0 + vec_fma(r * r, vec_polynomial(r, exp_q, 10), r);
@@ -49,14 +49,14 @@ MATH_INLINE vec_mask vec_sigmoid_ordinary(vec x)
  */
 MATH_INLINE vec vec_sigmoid_fast(vec x)
 {
-    const vec_exp_parts e = vec_exp_split(-x, vec_of(0.0));
+    const vec_exp_parts e = vec_exp_split_opposite(x, vec_of(0.0));
     const vec power = vec_exp_power(e);
     const vec_sum base = vec_quick_sum(power, vec_of(1.0));
     const vec sum = vec_fma(power, e.reduced, base.high);
     const vec rest = vec_fma(power, e.reduced, base.high - sum) + base.low;
     const vec_sum d = vec_quick_sum(sum, vec_fma(power, e.tail, rest));
     const vec y = 1.0 / d.high;
-    const vec residual = vec_fma(-y, d.low, vec_fma(-y, d.high, vec_of(1.0)));
+    const vec residual = vec_fnma(y, d.low, vec_fnma(y, d.high, vec_of(1.0)));
     return vec_fma(residual, y, y);
 }
 
@@ -75,19 +75,17 @@ MATH_INLINE vec vec_sigmoid(vec x)
                                                             : vec_sigmoid_rare(x);
 }
 
-/* ---- tanh: with m = e^(-2|x|) - 1, -m / (2 + m), error at most 1 ulp ---- */
+/* ---- tanh: with m = 1 - e^(-2|x|), m / (2 - m), error at most 1 ulp ---- */
 
 MATH_INLINE vec_mask vec_tanh_ordinary(vec x) { return vec_is_finite(x); }
 
 MATH_INLINE vec vec_tanh_fast(vec x)
 {
     const vec size = vec_min(vec_of(20.0), vec_abs(x)); /* tanh 20 rounds to 1; NaN passes */
-    const vec_sum m = vec_expm1_parts(-2.0 * size);
-    const vec_sum d = vec_quick_sum(vec_of(2.0), m.high);
-    const vec y = 1.0 / d.high;
-    const vec quotient = -m.high * y;
-    const vec residual =
-        vec_fma(-quotient, d.low + m.low, vec_fma(-quotient, d.high, -m.high)) - m.low;
+    const vec_sum m = vec_one_less_exp(-2.0 * size);
+    const vec d = 2.0 - m.high, d_low = (2.0 - d) - m.high;
+    const vec y = 1.0 / d, quotient = m.high * y;
+    const vec residual = vec_fnma(quotient, d_low - m.low, vec_fnma(quotient, d, m.high)) + m.low;
     return vec_copy_sign(vec_fma(residual, y, quotient), x);
 }
 

@@ -22,9 +22,11 @@ MATH_INLINE vec_angle vec_angle_reduce(vec x)
     const vec n = shifted - 0x1.8p52;
     const vec first = vec_fma(n, vec_of(-half_pi_parts[0]), x);
     const vec_sum second = vec_exact_product(n, vec_of(half_pi_parts[1]));
-    const vec_sum r = vec_exact_sum(first, -second.high);
-    const vec low = r.low - vec_fma(n, vec_of(half_pi_parts[2]), second.low);
-    const vec_sum whole = vec_quick_sum(r.high, low);
+    /* second off first without error, although first may be the smaller (Dekker's sum asks for less than an
+     * order: first is 0 or a multiple of 2^-53 below 1, x itself for n = 0, and second ends below 2^-27) */
+    const vec high = first - second.high, rest = (first - high) - second.high;
+    const vec low = rest - vec_fma(n, vec_of(half_pi_parts[2]), second.low);
+    const vec_sum whole = vec_quick_sum(high, low);
     return (vec_angle){whole.high, whole.low, vec_bits(shifted)};
 }
 
@@ -120,22 +122,22 @@ typedef struct vec_sine_cosine {
 /* Both at r + r_low, |r| <= pi/4, before the quadrant. Error at most 0.8 ulp. */
 MATH_INLINE vec_sine_cosine vec_sincos_reduced(vec r, vec r_low)
 {
-    const vec z = r * r, half = 0.5 * z, one_less = 1.0 - half;
+    const vec z = r * r, one_less = vec_fma(z, vec_of(-0.5), vec_of(1.0)); /* 1 - z/2 */
+    const vec one_rest = vec_fma(z, vec_of(-0.5), 1.0 - one_less);         /* what that lacks */
     const vec s = r + vec_fma(r * z, vec_polynomial(z, sin_s, 6), r_low * one_less);
-    const vec c_tail =
-        vec_fma(z * z, vec_polynomial(z, cos_c, 6), ((1.0 - one_less) - half) - r * r_low);
+    const vec c_tail = vec_fma(z * z, vec_polynomial(z, cos_c, 6), one_rest - r * r_low);
     return (vec_sine_cosine){s, one_less + c_tail};
 }
 
+/* The quadrant swaps the two and turns their signs: bit 0 and bit 1, the latter moved to a sign's place. */
 MATH_INLINE vec_sine_cosine vec_sincos_turn(vec_angle a)
 {
     const vec_sine_cosine at = vec_sincos_reduced(a.r, a.r_low);
-    const vec_mask odd = vec_int_equal(a.quadrant & vec_int_of(1), vec_int_of(1));
-    const vec_int sine_sign = (a.quadrant & vec_int_of(2)) << 62;
-    const vec_int cosine_sign = ((a.quadrant + vec_int_of(1)) & vec_int_of(2)) << 62;
-    return (vec_sine_cosine){
-        vec_from_bits(vec_bits(vec_select(odd, at.cosine, at.sine)) ^ sine_sign),
-        vec_from_bits(vec_bits(vec_select(odd, at.sine, at.cosine)) ^ cosine_sign)};
+    const vec_mask odd = vec_int_has_bit(a.quadrant, 1);
+    const vec sine_sign = vec_from_bits(a.quadrant << 62),
+              cosine_sign = vec_from_bits((a.quadrant + vec_int_of(1)) << 62);
+    return (vec_sine_cosine){vec_turn_sign(vec_select(odd, at.cosine, at.sine), sine_sign),
+                             vec_turn_sign(vec_select(odd, at.sine, at.cosine), cosine_sign)};
 }
 
 MATH_INLINE vec_mask vec_sin_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(0x1p27)); }
@@ -143,13 +145,13 @@ MATH_INLINE vec_mask vec_sin_ordinary(vec x) { return vec_less_equal(vec_abs(x),
 MATH_INLINE vec vec_sin_fast(vec x) /* of |x|, so that -0 keeps its sign */
 {
     const vec s = vec_sincos_turn(vec_angle_reduce(vec_abs(x))).sine;
-    return vec_from_bits(vec_bits(s) ^ vec_sign_bit(x));
+    return vec_turn_sign(s, x);
 }
 
 HM_RARE vec vec_sin_rare(vec x)
 {
     const vec s = vec_sincos_turn(vec_angle_reduce_rare(vec_abs(x))).sine;
-    return vec_from_bits(vec_bits(s) ^ vec_sign_bit(x));
+    return vec_turn_sign(s, x);
 }
 
 MATH_INLINE vec_mask vec_cos_ordinary(vec x) { return vec_sin_ordinary(x); }
@@ -165,7 +167,7 @@ MATH_INLINE vec vec_tan_of(vec_angle a, vec x)
 {
     const vec_sine_cosine at = vec_sincos_turn(a);
     const vec t = at.sine / at.cosine;
-    return vec_from_bits(vec_bits(t) ^ vec_sign_bit(x));
+    return vec_turn_sign(t, x);
 }
 
 MATH_INLINE vec vec_tan_fast(vec x) { return vec_tan_of(vec_angle_reduce(vec_abs(x)), x); }

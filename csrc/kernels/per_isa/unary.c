@@ -4,6 +4,7 @@
 #include "kernels/math/log.h"
 #include "kernels/math/logistic.h"
 #include "kernels/math/sincos.h"
+#include "kernels/math/sqrt.h"
 #include "kernels/per_isa/isa.h"
 #include "kernels/per_isa/map.h"
 
@@ -60,8 +61,12 @@ MAP_SHORT(negate)
 MAP_SHORT(absolute)
 MAP_SHORT(sign)
 MAP_SHORT(square)
-MAP_SHORT(sqrt)
 MAP_SHORT(reciprocal)
+#ifdef __AVX512F__ /* where an estimate is an instruction */
+MAP(sqrt)
+#else
+MAP_SHORT(sqrt)
+#endif
 MAP(exp)
 MAP(expm1)
 MAP(log)

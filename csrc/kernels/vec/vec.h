@@ -76,12 +76,14 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  *   vec_store_partial(p, n, x)
  *   vec_store_apart(p, x)    lane l to p[2*l]; what lies between is not touched
  *   vec_fma(a, b, c)         a*b + c, rounded once, on every machine
+ *   vec_fnma(a, b, c)        c - a*b, likewise
  *   vec_sqrt(x)              correctly rounded; NaN below 0
  *   vec_min(a, b)            a < b ? a : b, so b where either is NaN, or both are zeros
  *   vec_max(a, b)            a > b ? a : b
  *   vec_less  vec_less_equal  vec_equal  vec_not_equal (a, b)
  *                            a vec_mask, false on NaN but for not_equal
  *   vec_int_equal  vec_int_greater (a, b)
+ *   vec_int_has_bit(i, bit)  of a power of two
  *   vec_mask_and  vec_mask_or  vec_mask_not  vec_mask_any  vec_mask_all
  *   vec_select(m, a, b)      a where m, else b;  vec_int_select
  *   vec_shift_right(i, n)    arithmetic, n a constant;  vec_shift_right_logical
@@ -116,6 +118,9 @@ VEC_INLINE vec vec_copy_sign(vec magnitude, vec sign)
 {
     return vec_from_bits((vec_bits(magnitude) & vec_int_of(INT64_MAX)) | vec_sign_bit(sign));
 }
+
+/* x, its sign turned where s is negative */
+VEC_INLINE vec vec_turn_sign(vec x, vec s) { return vec_from_bits(vec_bits(x) ^ vec_sign_bit(s)); }
 
 /* a where m, else +0 */
 VEC_INLINE vec vec_keep(vec_mask m, vec a) { return vec_select(m, a, vec_of(0.0)); }

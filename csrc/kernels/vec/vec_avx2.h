@@ -27,6 +27,8 @@ VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
 
 VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
 
+VEC_INLINE vec vec_fnma(vec a, vec b, vec c) { return _mm256_fnmadd_pd(a, b, c); }
+
 VEC_INLINE vec vec_sqrt(vec x) { return _mm256_sqrt_pd(x); }
 
 VEC_INLINE vec vec_min(vec a, vec b) { return _mm256_min_pd(a, b); }
@@ -56,6 +58,8 @@ VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b)
 {
     return (vec_mask)_mm256_cmpgt_epi64((__m256i)a, (__m256i)b);
 }
+
+VEC_INLINE vec_mask vec_int_has_bit(vec_int i, int64_t bit) { return (i & bit) == bit; }
 
 VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b) { return a & b; }
 

@@ -28,7 +28,12 @@ VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
 
 VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
 
+VEC_INLINE vec vec_fnma(vec a, vec b, vec c) { return _mm512_fnmadd_pd(a, b, c); }
+
 VEC_INLINE vec vec_sqrt(vec x) { return _mm512_sqrt_pd(x); }
+
+/* 1/sqrt(x) to 2^-14, x positive and normal. Here alone. */
+VEC_INLINE vec vec_inverse_root_estimate(vec x) { return _mm512_rsqrt14_pd(x); }
 
 VEC_INLINE vec vec_min(vec a, vec b) { return _mm512_min_pd(a, b); }
 
@@ -50,6 +55,11 @@ VEC_INLINE vec_mask vec_int_equal(vec_int a, vec_int b)
 VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b)
 {
     return _mm512_cmpgt_epi64_mask((__m512i)a, (__m512i)b);
+}
+
+VEC_INLINE vec_mask vec_int_has_bit(vec_int i, int64_t bit)
+{
+    return _mm512_test_epi64_mask((__m512i)i, _mm512_set1_epi64(bit));
 }
 
 VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b) { return (vec_mask)(a & b); }

@@ -41,6 +41,8 @@ VEC_INLINE vec vec_fma(vec a, vec b, vec c)
 #endif
 }
 
+VEC_INLINE vec vec_fnma(vec a, vec b, vec c) { return vec_fma(-a, b, c); }
+
 VEC_INLINE vec vec_sqrt(vec x) { return (vec){__builtin_sqrt(x[0]), __builtin_sqrt(x[1])}; }
 
 VEC_INLINE vec_mask vec_less(vec a, vec b) { return a < b; }
@@ -54,6 +56,8 @@ VEC_INLINE vec_mask vec_not_equal(vec a, vec b) { return a != b; }
 VEC_INLINE vec_mask vec_int_equal(vec_int a, vec_int b) { return a == b; }
 
 VEC_INLINE vec_mask vec_int_greater(vec_int a, vec_int b) { return a > b; }
+
+VEC_INLINE vec_mask vec_int_has_bit(vec_int i, int64_t bit) { return (i & bit) == bit; }
 
 VEC_INLINE vec_mask vec_mask_and(vec_mask a, vec_mask b) { return a & b; }
 
