@@ -99,6 +99,7 @@ static bool block(const hm_contract_block *b)
     for (int64_t j = 0; j < b->columns;) {
         const int64_t left_over = b->columns - j;
         job.right = b->right + j / TILE_COLUMNS * b->right_panel + j % TILE_COLUMNS;
+        const double *const next_panel = job.right + b->right_panel;
         job.column_bias = b->column_bias ? b->column_bias + j : NULL;
         if (b->rows <= 2 && unpacked_right && !packed && left_over >= wide) {
             job.left = b->left;
@@ -122,7 +123,9 @@ static bool block(const hm_contract_block *b)
                 s + 1 < slivers ? job.out + rows * b->out_row : b->out + j + TILE_COLUMNS;
             job.row_bias = b->row_bias ? b->row_bias + i : NULL;
             const bool fetches = b->fetch && 3 * s < TILE_COLUMNS;
-            job.fetch = fetches ? b->fetch + 3 * s * b->fetch_row : job.left;
+            job.fetch = packed    ? next_panel + s * TILE_COLUMNS * b->depth / slivers
+                        : fetches ? b->fetch + 3 * s * b->fetch_row
+                                  : job.left;
             job.fetch_row = fetches ? b->fetch_row : 0;
             finite &= tiles[packed][rows - 1][columns == TILE_COLUMNS ? 3 : vectors - 1](&job);
         }

@@ -24,7 +24,12 @@ enum { TILE_ROWS = 8 };
 #else
 enum { TILE_ROWS = 4 };
 #endif
-enum { TILE_VECTORS = 3, TILE_COLUMNS = TILE_VECTORS * VEC_WIDTH };
+enum {
+    TILE_VECTORS = 3,
+    TILE_COLUMNS = TILE_VECTORS * VEC_WIDTH,
+    LINE = 8,  /* doubles */
+    AHEAD = 8, /* links from the one at hand to the one whose left elements are fetched */
+};
 
 typedef struct tile_job {
     int64_t depth;
@@ -36,10 +41,11 @@ typedef struct tile_job {
     int64_t out_row;
     size_t lanes;           /* columns in the last vector */
     const double *next_out; /* of the tile after this one, if packed */
-    const double *fetch;    /* if not: three rows to bring near, or any address */
-    int64_t fetch_row;
-    bool first;                           /* start from +0, not from out */
-    bool last;                            /* add the biases and +0 */
+    const double *fetch;    /* if packed: a line a link to bring near; if not: three rows, or any
+                               address */
+    int64_t fetch_row;      /* of those three */
+    bool first;             /* start from +0, not from out */
+    bool last;              /* add the biases and +0 */
     const double *row_bias, *column_bias; /* or NULL */
 } tile_job;
 
@@ -79,7 +85,11 @@ MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, cons
     const double *fetch = t->fetch;
     for (int64_t k = t->depth; k > 0; k--) {
         vec b[8];
-        if (!packed) {
+        if (packed) {
+            __builtin_prefetch(left[0] + AHEAD * TILE_ROWS);
+            __builtin_prefetch(fetch, 0, 2);
+            fetch += LINE;
+        } else {
             UNROLL (i, 0, 3) {
                 __builtin_prefetch(fetch + i * t->fetch_row, 0, 2);
             }
@@ -99,27 +109,42 @@ MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, cons
         }
     }
 
-    vec poison = vec_of(0.0); /* 0 * x is NaN for infinities and NaN, and stays it */
+    /* 0 * x is NaN for infinities and NaN, and stays it. One sum alone would be a chain of its own,
+     * for which the next tile's chains would have to wait. */
+    vec poison[8];
+    UNROLL (j, 0, vectors)
+        poison[j] = vec_of(0.0);
+    if (t->last) {
+        if (t->column_bias)
+            UNROLL (j, 0, vectors) {
+                const double *bias = t->column_bias + j * VEC_WIDTH;
+                const vec b =
+                    partial && j == vectors - 1 ? vec_load_partial(bias, lanes) : vec_load(bias);
+                UNROLL (i, 0, rows)
+                    acc[i][j] += b;
+            }
+        if (t->row_bias)
+            UNROLL (i, 0, rows) {
+                UNROLL (j, 0, vectors)
+                    acc[i][j] += vec_broadcast(t->row_bias + i);
+            }
+        UNROLL (i, 0, rows)
+            UNROLL (j, 0, vectors) {
+                acc[i][j] += vec_of(0.0);
+                poison[j] = vec_fma(acc[i][j], vec_of(0.0), poison[j]);
+            }
+    }
     UNROLL (i, 0, rows)
         UNROLL (j, 0, vectors) {
-            const bool cut = partial && j == vectors - 1;
-            vec x = acc[i][j];
-            if (t->last) {
-                if (t->column_bias)
-                    x += cut ? vec_load_partial(t->column_bias + j * VEC_WIDTH, lanes)
-                             : vec_load(t->column_bias + j * VEC_WIDTH);
-                if (t->row_bias)
-                    x += vec_broadcast(t->row_bias + i);
-                x += vec_of(0.0);
-                poison = vec_fma(x, vec_of(0.0), poison);
-            }
             double *c = t->out + i * t->out_row + j * VEC_WIDTH;
-            if (cut)
-                vec_store_partial(c, lanes, x);
+            if (partial && j == vectors - 1)
+                vec_store_partial(c, lanes, acc[i][j]);
             else
-                vec_store(c, x);
+                vec_store(c, acc[i][j]);
         }
-    return !vec_mask_any(vec_is_nan(poison));
+    UNROLL (j, 1, vectors)
+        poison[0] += poison[j];
+    return !vec_mask_any(vec_is_nan(poison[0]));
 }
 
 #endif
