@@ -1,11 +1,34 @@
 #include "kernels/cpu.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
+/* Asked for once: an old sysconf asks the processor, which a virtual machine answers slowly. */
+static hm_cpu_caches caches;
+static pthread_once_t caches_known = PTHREAD_ONCE_INIT;
+
+static int64_t size_of(int name)
+{
+    const long bytes = sysconf(name);
+    return bytes > 0 ? bytes : 0;
+}
+
+static void ask_for_caches(void)
+{
+    caches.first = size_of(_SC_LEVEL1_DCACHE_SIZE);
+    caches.second = size_of(_SC_LEVEL2_CACHE_SIZE);
+}
+
+hm_cpu_caches hm_cpu_own_caches(void)
+{
+    pthread_once(&caches_known, ask_for_caches);
+    return caches;
+}
+
 #if defined(__x86_64__)
 
 #include <cpuid.h>
-#include <pthread.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* __builtin_cpu_supports checks the processor's bit and that the system saves the registers. */
 bool hm_cpu_has_avx2(void)

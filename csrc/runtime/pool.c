@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/cpu.h"
 #include "runtime/buffer.h"
 #include "runtime/context.h"
 
@@ -39,6 +40,7 @@ static struct {
     void (*body)(void *, int64_t);
     void *task;
     int32_t shares; /* one a thread that may take part, the caller's first */
+    bool backwards;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
@@ -47,7 +49,7 @@ static struct {
  */
 typedef struct share {
     _Alignas(64) _Atomic int64_t next;
-    int64_t end;
+    int64_t first, end;
 } share;
 
 static share shares[HM_POOL_THREADS];
@@ -81,7 +83,7 @@ static void claim_chunks(int32_t own)
         share *s = &shares[(own + i) % pool.shares];
         int64_t chunk;
         while ((chunk = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed)) < s->end)
-            pool.body(pool.task, chunk);
+            pool.body(pool.task, pool.backwards ? s->first + (s->end - 1 - chunk) : chunk);
     }
 }
 
@@ -226,8 +228,8 @@ static void run_with_workers(int32_t workers, int64_t chunks)
 {
     pool.shares = workers + 1;
     for (int32_t i = 0; i < pool.shares; i++) {
-        atomic_store_explicit(&shares[i].next, hm_split(chunks, pool.shares, i),
-                              memory_order_relaxed);
+        shares[i].first = hm_split(chunks, pool.shares, i);
+        atomic_store_explicit(&shares[i].next, shares[i].first, memory_order_relaxed);
         shares[i].end = hm_split(chunks, pool.shares, i + 1);
     }
     atomic_store(&pool.wanted, workers);
@@ -248,19 +250,35 @@ static void run_with_workers(int32_t workers, int64_t chunks)
     }
 }
 
+/*
+ * Jobs go through their chunks forwards and backwards in turn: what one touched last the next touches first, and
+ * finds it in the second cache even where the whole does not fit. (Xeon with 2 MB of it, a result used again and
+ * again: the sum of 512K doubles 168 to 121 us, of 1M 320 to 273; x + y of 256K 247 to 201, of 1M 925 to 880.)
+ * Nothing of the kind was measured with less.
+ */
+static bool backwards_now(void)
+{
+    enum { ENOUGH = 2 << 20 };
+    static _Atomic uint32_t turns;
+    return hm_cpu_own_caches().second >= ENOUGH &&
+           (atomic_fetch_add_explicit(&turns, 1, memory_order_relaxed) & 1);
+}
+
 void hm_parallel_for(const hm_context *ctx, int64_t chunks, void (*body)(void *task, int64_t chunk),
                      void *task)
 {
+    const bool backwards = chunks > 1 && backwards_now();
     int64_t threads = hm_context_threads(ctx);
     if (threads > chunks)
         threads = chunks;
     if (threads <= 1 || pthread_mutex_trylock(&pool.lock) != 0) {
         for (int64_t i = 0; i < chunks; i++)
-            body(task, i);
+            body(task, backwards ? chunks - 1 - i : i);
         return;
     }
     pool.body = body;
     pool.task = task;
+    pool.backwards = backwards;
     start_workers((int32_t)threads - 1);
     run_with_workers((int32_t)threads - 1, chunks);
     pthread_mutex_unlock(&pool.lock);

@@ -1,7 +1,7 @@
 /*
  * Threads. A job is a number of chunks, fixed by the shape of the work alone; threads claim chunks one
- * by one, each from a range of neighbours first, so who does which never matters, and results cannot
- * depend on how many threads there are.
+ * by one, in no particular order, each from a range of neighbours first, so who does which never matters,
+ * and results cannot depend on how many threads there are.
  * Small jobs belong on the caller's thread: ask for one chunk.
  */
 #ifndef HM_POOL_H
