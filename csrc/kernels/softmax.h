@@ -24,6 +24,9 @@ typedef struct hm_softmax_kernels {
     bool (*softmax)(const double *x, int64_t rows, int64_t n, double *out);
     bool (*log_softmax)(const double *x, int64_t rows, int64_t n, double *out);
 
+    /* The same, fetching each row in time: for memory that is far away behind a large second cache. */
+    bool (*log_softmax_fetching)(const double *x, int64_t rows, int64_t n, double *out);
+
     /*
      * One row in which only entries with allowed[i] != 0 take part; the others, whatever they are,
      * come out as +0 and add +0. All +0 where none takes part. n <= HM_BLOCK.

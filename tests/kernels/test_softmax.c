@@ -120,21 +120,24 @@ static void test_softmax__masked(void)
     }
 }
 
-/* A row alone and a row among others, however many the kernel takes at a time. */
+typedef bool rows_kernel(const double *, int64_t, int64_t, double *);
+
+/* A row alone and a row among others, however many the kernel takes at a time, and what it fetches. */
 static void test_softmax__rows_together(void)
 {
     static double alone[LONGEST];
     uint64_t state = 9;
-    for (int64_t n = 1; n <= 300; n += n < 10 ? 1 : 29)
+    for (int64_t n = 1; n <= 600; n += n < 10 ? 1 : 29)
         for (int64_t rows = 1; rows <= 11 && rows * n <= LONGEST; rows++) {
             fill(&state, rows * n, (int)(rows % 4));
             int isa = 0;
             for (const hm_kernels *k; (k = next_table(&isa));)
-                for (int logarithm = 0; logarithm < 2; logarithm++) {
-                    bool (*const run)(const double *, int64_t, int64_t, double *) =
-                        logarithm ? k->softmax->log_softmax : k->softmax->softmax;
+                for (int which = 0; which < 3; which++) {
+                    rows_kernel *const kernels[] = {k->softmax->softmax, k->softmax->log_softmax,
+                                                    k->softmax->log_softmax_fetching},
+                                       *const run = kernels[which], *const one = kernels[which > 0];
                     for (int64_t i = 0; i < rows; i++)
-                        CHECK(run(x + i * n, 1, n, alone + i * n));
+                        CHECK(one(x + i * n, 1, n, alone + i * n));
                     CHECK(run(x, rows, n, out));
                     CHECK(memcmp(alone, out, (size_t)(rows * n) * 8) == 0);
                     const double kept = x[rows * n - 1];

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "kernels/cpu.h"
 #include "neural/core/core.h"
 #include "runtime/context.h"
 #include "runtime/pool.h"
@@ -108,12 +109,21 @@ static long_row row_of(const softmax_task *t, int64_t i)
                       .out = t->out + i * t->n};
 }
 
+typedef bool short_rows(const double *x, int64_t rows, int64_t n, double *out);
+
+static short_rows *kernel_of(const softmax_task *t)
+{
+    enum { LARGE = 2 << 20 };
+    const hm_softmax_kernels *k = t->kernels->softmax;
+    return !t->logarithm                         ? k->softmax
+           : hm_cpu_own_caches().second >= LARGE ? k->log_softmax_fetching
+                                                 : k->log_softmax;
+}
+
 static bool run_rows(const softmax_task *t, int64_t first, int64_t rows)
 {
-    const hm_softmax_kernels *k = t->kernels->softmax;
     if (t->n <= HM_BLOCK)
-        return (t->logarithm ? k->log_softmax : k->softmax)(t->x + first * t->n, rows, t->n,
-                                                            t->out + first * t->n);
+        return kernel_of(t)(t->x + first * t->n, rows, t->n, t->out + first * t->n);
     for (int64_t i = first; i < first + rows; i++) {
         long_row row = row_of(t, i);
         if (!run_long_row(NULL, &row))
