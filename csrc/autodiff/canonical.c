@@ -53,7 +53,7 @@ static hm_status fold_other(hm_planner *p, int32_t i, double *output)
         return hm_plan_no_memory(p);
     for (int32_t k = 0; k < node->count; k++)
         inputs[k] = p->constant[hm_plan_input(p, i, k)];
-    hm_run run = {p->ctx, node, inputs, output, false};
+    hm_run run = {.ctx = p->ctx, .node = node, .inputs = inputs, .output = output};
     const char *outer = hm_context_rename(p->ctx, node->op->name);
     hm_status st = node->op->run(&run);
     hm_context_rename(p->ctx, outer);

@@ -55,6 +55,8 @@ typedef struct hm_run {
     const double *const *inputs;
     double *output;
     bool absorbed; /* the first input is what the node that made it was made of; see absorbs */
+    double *sums;  /* NULL, or room for sums of the output; see sums_over */
+    bool summed;   /* the first input is such sums of it; see takes_sums */
 } hm_run;
 
 struct hm_op {
@@ -107,6 +109,14 @@ struct hm_op {
      * pass and with the bits of two? Programs make use of it where nobody else reads that node. NULL: no.
      */
     bool (*absorbs)(const hm_node *node, const hm_node *first);
+
+    /*
+     * Over how many trailing axes can `run` sum its own result, part by part while that is in the cache? The
+     * sums, one for each element of the other axes, have the bits of a sum over these axes. NULL: none.
+     */
+    int32_t (*sums_over)(const hm_node *node);
+    /* Would `run` begin by summing its first input over so many trailing axes, exactly? NULL: no. */
+    bool (*takes_sums)(const hm_node *node, int32_t axes);
 
     /* The tangent of the result; tangents[i] is NULL for zero. Not needed where a flag says it all. */
     hm_node *(*tangent)(hm_graph *g, hm_node *node, hm_node *const *tangents);

@@ -150,6 +150,27 @@ static void fill_up(holes *h, int64_t at, int64_t size)
     }
 }
 
+static int64_t sum_count(const hm_planner *p, int32_t i)
+{
+    const hm_node *node = p->order.nodes[i];
+    int64_t count = 1;
+    for (int32_t k = 0; k < node->rank - node->op->sums_over(node); k++)
+        count *= hm_node_extents(node)[k];
+    return rounded(count);
+}
+
+/* Sums that a step's nodes make besides their results; and those go of whom they are the reader. */
+static void place_sums(hm_planner *p, int64_t step, holes *h)
+{
+    for (int64_t m = p->first_member[step]; m < p->first_member[step + 1]; m++) {
+        const int32_t i = p->member[m], from = p->sums_of[i];
+        if (p->sums_for[i] != HM_NONE)
+            p->sums[i] = hm_place_at(HM_PLACE_WORKSPACE, carve(h, sum_count(p, i)));
+        if (from != HM_NONE && sum_count(p, from))
+            fill_up(h, p->sums[from].index, sum_count(p, from));
+    }
+}
+
 /* What dies after each step, as lists through `next_death`. */
 static hm_status place_workspace(hm_planner *p)
 {
@@ -161,6 +182,7 @@ static hm_status place_workspace(hm_planner *p)
         return hm_plan_no_memory(p);
     for (int64_t m = 0; m < p->member_count; m++) {
         int32_t i = p->member[m];
+        most += p->sums_for[i] != HM_NONE;
         if (p->place[i].kind != HM_PLACE_NOWHERE || !p->escapes[i])
             continue;
         most++;
@@ -177,6 +199,7 @@ static hm_status place_workspace(hm_planner *p)
                 p->place[i] =
                     hm_place_at(HM_PLACE_WORKSPACE, carve(&h, rounded(p->order.nodes[i]->size)));
         }
+        place_sums(p, s, &h);
         for (int32_t i = first_death[s]; i != HM_NONE; i = next_death[i])
             if (p->order.nodes[i]->size)
                 fill_up(&h, p->place[i].index, rounded(p->order.nodes[i]->size));

@@ -183,6 +183,23 @@ static hm_status find_pairs(hm_planner *p)
     return HMATH_OK;
 }
 
+/* Nodes that sum their own results for the one that asks for it. */
+static void find_sums(hm_planner *p)
+{
+    for (int32_t i = 0; i < p->n; i++) {
+        const hm_op *op = p->order.nodes[i]->op;
+        if (!op->takes_sums || !hm_plan_is_computed(p, i))
+            continue;
+        const int32_t from = hm_plan_input(p, i, 0);
+        const hm_node *node = p->order.nodes[from];
+        if (!hm_plan_is_computed(p, from) || !node->op->sums_over || p->sums_for[from] != HM_NONE ||
+            !op->takes_sums(p->order.nodes[i], node->op->sums_over(node)))
+            continue;
+        p->sums_for[from] = i;
+        p->sums_of[i] = from;
+    }
+}
+
 /*
  * An input may be one that no output depends on: a derivative often depends on fewer variables than what it
  * is the derivative of.
@@ -224,13 +241,17 @@ static hm_status prepare(hm_planner *p)
     p->input = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->live = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->pair = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
+    p->sums_for = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
+    p->sums_of = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
+    p->sums = hm_plan_filled(p, p->n, sizeof(hm_place), 0);
     p->absorbs = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->step = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->last_use = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->escapes = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->place = hm_plan_filled(p, p->n, sizeof(hm_place), 0);
     bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->pair &&
-              p->absorbs && p->step && p->last_use && p->escapes && p->place;
+              p->sums_for && p->sums_of && p->sums && p->absorbs && p->step && p->last_use &&
+              p->escapes && p->place;
     return ok ? HMATH_OK : hm_plan_no_memory(p);
 }
 
@@ -241,6 +262,7 @@ hm_status hm_plan(hm_context *ctx, hm_program *program)
     if ((st = prepare(&p)) == HMATH_OK && (st = match_inputs(&p)) == HMATH_OK &&
         (st = hm_plan_canonicalise(&p)) == HMATH_OK) {
         mark_live(&p);
+        find_sums(&p);
         if ((st = absorb(&p)) == HMATH_OK && (st = find_pairs(&p)) == HMATH_OK &&
             (st = hm_plan_schedule(&p)) == HMATH_OK && (st = hm_plan_place(&p)) == HMATH_OK)
             st = hm_plan_emit(&p);

@@ -109,7 +109,8 @@ typedef struct hm_step {
             const hm_node *node;
             const hm_place *inputs;
             hm_place output;
-            bool absorbed; /* as the run is told */
+            hm_place sums;
+            bool absorbed, summed; /* as the run is told */
         } op;
         hm_tiles tiles;
         hm_scalars scalars;

@@ -34,8 +34,11 @@ typedef struct hm_planner {
     int32_t *input;          /* of a variable: which input of the program; HM_NONE */
     bool *live;
     int32_t *pair; /* of two nodes that are computed in one pass (op.h), the other one; HM_NONE */
-    bool *absorbs; /* does the work of its first input too, and reads what that was made of */
-    int32_t *step; /* of a computed root */
+    /* by position: who reads the sums that a node makes besides its result; whose such sums a node reads */
+    int32_t *sums_for, *sums_of;
+    hm_place *sums;    /* where they are, by whose they are */
+    bool *absorbs;     /* does the work of its first input too, and reads what that was made of */
+    int32_t *step;     /* of a computed root */
     int32_t *last_use; /* the last step that reads a root */
     bool *escapes;     /* read outside the step that makes it */
     hm_place *place;   /* of a root */

@@ -134,8 +134,13 @@ static hm_status run_op(const hm_frame *frame, const hm_step *step)
     const hm_node *node = step->op.node;
     for (int32_t k = 0; k < node->count; k++)
         frame->pointers[k] = hm_place_pointer(frame, &step->op.inputs[k]);
-    hm_run run = {frame->ctx, node, frame->pointers, hm_place_pointer(frame, &step->op.output),
-                  step->op.absorbed};
+    hm_run run = {.ctx = frame->ctx,
+                  .node = node,
+                  .inputs = frame->pointers,
+                  .output = hm_place_pointer(frame, &step->op.output),
+                  .absorbed = step->op.absorbed,
+                  .sums = hm_place_pointer(frame, &step->op.sums),
+                  .summed = step->op.summed};
     const char *outer = hm_context_rename(frame->ctx, node->op->name);
     hm_status st = node->op->run(&run);
     hm_context_rename(frame->ctx, outer);

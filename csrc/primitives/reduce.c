@@ -101,13 +101,13 @@ static hm_status reduce(const hm_run *run, along_axis *along)
     const axis_set *a = hm_node_attributes(run->node);
     const hm_node *input = run->node->inputs[0];
     stage stages[HM_MAX_RANK];
-    int32_t count = stages_of(input, a->reduced, stages);
+    const int32_t count = stages_of(input, a->reduced, stages), done = run->summed;
     const double *from = run->inputs[0];
     double *rooms[2] = {NULL, NULL};
     hm_status st = HMATH_OK;
-    if (count == 0 && run->node->size)
+    if (count == done && run->node->size)
         memcpy(run->output, from, (size_t)run->node->size * sizeof(double));
-    for (int32_t i = 0; i < count && st == HMATH_OK; i++) {
+    for (int32_t i = done; i < count && st == HMATH_OK; i++) {
         const stage *s = &stages[i];
         double *to = run->output;
         if (i + 1 < count) {
@@ -129,6 +129,16 @@ static hm_status reduce(const hm_run *run, along_axis *along)
 }
 
 static hm_status sum_run(const hm_run *run) { return reduce(run, sum_along); }
+
+/* Is the first stage of that many trailing axes? */
+static bool sum_takes(const hm_node *node, int32_t axes)
+{
+    const axis_set *a = hm_node_attributes(node);
+    const int32_t rest = node->inputs[0]->rank - axes;
+    const uint32_t trailing = hm_ad_all_axes(node->inputs[0]) & ~((1u << rest) - 1);
+    return axes > 0 && (a->reduced & trailing) == trailing &&
+           !(rest > 0 && (a->reduced >> (rest - 1) & 1));
+}
 
 static hm_status mean_run(const hm_run *run) { return reduce(run, mean_along); }
 
@@ -187,6 +197,7 @@ const hm_op hm_op_sum = {.name = "autodiff.sum",
                          .flags = HM_OP_LINEAR,
                          .shape = reduced_shape,
                          .run = sum_run,
+                         .takes_sums = sum_takes,
                          .reverse = sum_reverse};
 
 const hm_op hm_op_mean = {.name = "autodiff.mean",

@@ -377,6 +377,60 @@ def test_rows_that_begin_anew_with_each_tile(shape: tuple[int, ...], row: tuple[
         assert got.tobytes() == (a * (1.0 + scale) + shift).tobytes()
 
 
+@pytest.mark.parametrize("rectified", [False, True])
+@pytest.mark.parametrize(
+    "shape, kernel, stride, padding",
+    [
+        ((3, 5, 28, 28), [2, 2], [2, 2], [0, 0]),
+        ((2, 3, 9, 7), [2, 2], [2, 2], [0, 0]),  # a row and a column that no window reads
+        ((2, 3, 12, 10), [3, 3], [2, 1], [1, 1]),  # windows that overlap
+        ((70, 2, 6), [2], [2], [0]),  # short planes
+        ((1, 2, 70, 70), [2, 2], [2, 2], [0, 0]),  # more than one block of a sum
+        ((2, 2, 4, 6, 8), [1, 2, 2], [1, 2, 2], [0, 0, 0]),
+    ],
+)
+def test_pooling_sums_what_it_scatters(
+    shape: tuple[int, ...], kernel: list[int], stride: list[int], padding: list[int], rectified: bool
+) -> None:
+    """The gradient of a bias under pooling: the bits of the sum of what is scattered, taken by itself."""
+    rng = np.random.default_rng(7)
+    channels, axes = (1, shape[1], *(1 for _ in shape[2:])), tuple(i for i in range(len(shape)) if i != 1)
+    x, bias = ad.variable("x", shape), ad.variable("bias", channels)
+    h = x + bias
+    pooled = ad.pooling(
+        layers.MaxPool, kernel, stride, padding, ad.activation(core.ReLU, h) if rectified else h
+    )
+    [scattered, summed] = ad.gradient(ad.sum(ad.square(pooled)), [h, bias])
+    planes = ad.sum(scattered, axes[1:])
+    a, b = rng.normal(size=shape), rng.normal(size=channels)
+    u = ad.variable("u", shape)
+    wanted = np.asarray(ad.evaluate(scattered, {x: a, bias: b}))
+    known = {u: wanted}
+    for got in on_threads(lambda: ad.compile([summed, scattered], [x, bias])(a, b)):
+        assert got[0].ravel().tobytes() == np.asarray(ad.evaluate(ad.sum(u, axes), known)).tobytes()
+        assert got[1].tobytes() == wanted.tobytes()
+    # the sums of planes alone, an output; and both of them, where only one can have them on the way
+    for got in on_threads(lambda: ad.compile([planes, summed], [x, bias])(a, b)):
+        assert got[0].tobytes() == np.asarray(ad.evaluate(ad.sum(u, axes[1:]), known)).tobytes()
+        assert got[1].ravel().tobytes() == np.asarray(ad.evaluate(ad.sum(u, axes), known)).tobytes()
+    for [got] in on_threads(lambda: ad.compile([planes], [x, bias])(a, b)):
+        assert got.tobytes() == np.asarray(ad.evaluate(ad.sum(u, axes[1:]), known)).tobytes()
+
+
+def test_pooling_sums_beyond_the_range_of_a_double() -> None:
+    """A sum of a plane whose parts overflow is right; one that is no double is refused by the sum."""
+    x, w = ad.variable("x", (2, 1, 4, 40)), ad.variable("w", (2, 1, 2, 20))
+    pooled = ad.pooling(layers.MaxPool, [2, 2], [2, 2], [0, 0], ad.activation(core.ReLU, x))
+    [scattered] = ad.gradient(ad.sum(pooled * w), [x])
+    program = ad.compile([scattered, ad.sum(scattered, (0, 2, 3))], [x, w])
+    large = np.where(np.arange(80).reshape(2, 1, 2, 20) % 40 < 20, 2.0**1023, -(2.0**1023))
+    large[0, 0, 1, 19] += 2.0**990  # no partial sum rounds it away
+    _, got = program(np.ones((2, 1, 4, 40)), large)
+    assert got.values == [2.0**990]
+    with pytest.raises(hmath.Overflow, match=r"autodiff\.sum"):
+        program(np.ones((2, 1, 4, 40)), np.abs(large))
+
+
 def test_one_program_in_several_threads() -> None:
     x = ad.variable("x", (300,))
     program = ad.compile(ad.sum(ad.exp(ad.sin(x) * 0.5)), [x])

@@ -15,6 +15,7 @@
 #include "primitives/primitives.h"
 #include "runtime/pool.h"
 #include "tensor/extent.h"
+#include "tensor/reduce.h"
 
 typedef struct pooling {
     hm_window window[3];
@@ -69,7 +70,8 @@ typedef struct visit {
     const double *from; /* windows for scatter and spread, cells for gather */
     double *to;         /* cells for scatter and spread, windows for gather */
     double floor;       /* no cell counts as less: of squares only */
-    const hm_pool_kernels *kernels;
+    double *sums;       /* NULL, or where the sums of planes of `to` go */
+    const hm_kernels *kernels;
     int64_t cells, windows; /* of one plane */
     int64_t planes_per_chunk;
 } visit;
@@ -165,15 +167,15 @@ static void clear_planes(const visit *v, int64_t first, int64_t end)
     memset(v->to + first * v->cells, 0, (size_t)((end - first) * v->cells) * sizeof(double));
 }
 
-/* Largest cells of planes of squares: every cell is written once. */
-static void scatter_squares(const visit *v, int64_t first, int64_t end)
+/* Largest cells of a plane of squares: every cell is written once. */
+static void scatter_squares(const visit *v, int64_t of)
 {
     const hm_window *y = &v->p->window[1], *x = &v->p->window[2];
     const int64_t depth = v->p->window[0].extent, area = y->extent * x->extent;
-    for (int64_t plane = first * depth; plane < end * depth; plane++) {
+    for (int64_t plane = of * depth; plane < (of + 1) * depth; plane++) {
         double *to = v->to + plane * area;
-        v->kernels->square_scatter(v->x + plane * area, x->extent, y->places, x->places, v->floor,
-                                   v->from + plane * y->places * x->places, to);
+        v->kernels->pool->square_scatter(v->x + plane * area, x->extent, y->places, x->places,
+                                         v->floor, v->from + plane * y->places * x->places, to);
         if (x->extent > 2 * x->places)
             for (int64_t row = 0; row < 2 * y->places; row++)
                 to[(row + 1) * x->extent - 1] = 0.0;
@@ -185,14 +187,18 @@ static void scatter_squares(const visit *v, int64_t first, int64_t end)
 static void scatter_chunk(void *task, int64_t chunk)
 {
     const visit *v = task;
-    const int64_t first = chunk * v->planes_per_chunk, end = last_plane(v, chunk);
-    if (hm_pools_squares(v->p->window)) {
-        scatter_squares(v, first, end);
-        return;
+    const bool squares = hm_pools_squares(v->p->window);
+    for (int64_t plane = chunk * v->planes_per_chunk; plane < last_plane(v, chunk); plane++) {
+        if (squares) {
+            scatter_squares(v, plane);
+        } else {
+            clear_planes(v, plane, plane + 1);
+            visit_plane(v, plane, scatter_window);
+        }
+        if (v->sums)
+            v->sums[plane] = hm_sum_row_rounded(v->kernels, HM_ROW_SUM, v->to + plane * v->cells,
+                                                NULL, v->cells);
     }
-    clear_planes(v, first, end);
-    for (int64_t plane = first; plane < end; plane++)
-        visit_plane(v, plane, scatter_window);
 }
 
 static void spread_chunk(void *task, int64_t chunk)
@@ -239,7 +245,8 @@ static hm_status visit_all(const hm_run *run, const double *x, double floor, con
                .from = from,
                .to = run->output,
                .floor = floor,
-               .kernels = k->pool,
+               .sums = run->sums,
+               .kernels = k,
                .cells = hm_shape_span(&p->input, 2, p->input.rank),
                .windows = hm_shape_span(&p->output, 2, p->output.rank)};
     if (plane_count(p) == 0)
@@ -249,6 +256,9 @@ static hm_status visit_all(const hm_run *run, const double *x, double floor, con
         return HMATH_OK;
     return hm_fail_overflow(run->ctx);
 }
+
+/* All axes of a plane. */
+static int32_t sums_of_planes(const hm_node *node) { return node->rank - 2; }
 
 static hm_status scatter_run(const hm_run *run)
 {
@@ -355,6 +365,7 @@ const hm_op hm_op_max_pool_scatter = {.name = "layers.pooling",
                                       .arity = 2,
                                       .shape = input_shape,
                                       .run = scatter_run,
+                                      .sums_over = sums_of_planes,
                                       .reverse = scatter_reverse,
                                       .rectify = scatter_rectify};
 
@@ -363,6 +374,7 @@ const hm_op hm_op_max_pool_rectified_scatter = {.name = "layers.pooling",
                                                 .arity = 2,
                                                 .shape = input_shape,
                                                 .run = rectified_scatter_run,
+                                                .sums_over = sums_of_planes,
                                                 .reverse = rectified_scatter_reverse};
 
 const hm_op hm_op_max_pool_gather = {.name = "layers.pooling",
