@@ -71,12 +71,8 @@ MATH_INLINE vec_exp_parts vec_exp_of_square(vec x)
     return vec_exp_split_opposite(square.high, square.low);
 }
 
-/* Below 26 erfc is normal; the negative side levels off at 2 from -6 on. */
-MATH_INLINE vec_mask vec_erfc_ordinary(vec x)
-{
-    return vec_mask_and(vec_less(x, vec_of(26.0)),
-                        vec_greater_equal(x, vec_of(-0x1.fffffffffffffp+1023)));
-}
+/* Below 26 erfc is normal; the negative side levels off at 2 from -6 on, and further out is rare enough. */
+MATH_INLINE vec_mask vec_erfc_ordinary(vec x) { return vec_less(vec_abs(x), vec_of(26.0)); }
 
 /* (mantissa of e^(-x^2)) * erfcx, before the power of two: value and low part */
 MATH_INLINE vec_sum vec_erfc_mantissa(vec size, vec_exp_parts e)
@@ -89,7 +85,7 @@ MATH_INLINE vec_sum vec_erfc_mantissa(vec size, vec_exp_parts e)
 /* Error at most 1 ulp. */
 MATH_INLINE vec vec_erfc_fast(vec x)
 {
-    const vec size = vec_min(vec_of(26.0), vec_abs(x));
+    const vec size = vec_abs(x);
     const vec_exp_parts e = vec_exp_of_square(size);
     const vec_sum m = vec_erfc_mantissa(size, e);
     const vec power = vec_exp_power(e);
@@ -106,7 +102,8 @@ HM_RARE vec vec_erfc_rare(vec x)
     const vec_exp_parts e = vec_exp_of_square(vec_abs(inside));
     const vec_sum m = vec_erfc_mantissa(vec_abs(inside), e);
     const vec far = vec_scale(m.high + m.low, vec_exp_exponent(e));
-    vec result = vec_select(vec_less(x, vec_of(26.0)), vec_erfc_fast(inside), far);
+    const vec near = vec_erfc_fast(vec_min(inside, vec_of(26.0)));
+    vec result = vec_select(vec_less(x, vec_of(26.0)), near, far);
     result = vec_select(vec_less(x, vec_of(27.5)), result, vec_of(0.0));
     return vec_select(vec_is_nan(x), x, result);
 }

@@ -77,21 +77,28 @@ MATH_INLINE vec vec_sigmoid(vec x)
 
 /* ---- tanh: with m = 1 - e^(-2|x|), m / (2 - m), error at most 1 ulp ---- */
 
-MATH_INLINE vec_mask vec_tanh_ordinary(vec x) { return vec_is_finite(x); }
+/* From 20 on 1; up to here no product underflows. */
+MATH_INLINE vec_mask vec_tanh_ordinary(vec x) { return vec_less_equal(vec_abs(x), vec_of(300.0)); }
 
 MATH_INLINE vec vec_tanh_fast(vec x)
 {
-    const vec size = vec_min(vec_of(20.0), vec_abs(x)); /* tanh 20 rounds to 1; NaN passes */
-    const vec_sum m = vec_one_less_exp(-2.0 * size);
+    const vec_sum m = vec_one_less_exp(-2.0 * vec_abs(x));
     const vec d = 2.0 - m.high, d_low = (2.0 - d) - m.high;
     const vec y = 1.0 / d, quotient = m.high * y;
     const vec residual = vec_fnma(quotient, d_low - m.low, vec_fnma(quotient, d, m.high)) + m.low;
     return vec_copy_sign(vec_fma(residual, y, quotient), x);
 }
 
-HM_RARE vec vec_tanh_rare(vec x) { return vec_select(vec_is_nan(x), x, vec_tanh_fast(x)); }
+HM_RARE vec vec_tanh_rare(vec x)
+{
+    const vec size = vec_min(vec_abs(x), vec_of(20.0));
+    return vec_select(vec_is_nan(x), x, vec_tanh_fast(vec_copy_sign(size, x)));
+}
 
-MATH_INLINE vec vec_tanh(vec x) { return vec_tanh_fast(x); }
+MATH_INLINE vec vec_tanh(vec x)
+{
+    return HM_LIKELY(vec_mask_all(vec_tanh_ordinary(x))) ? vec_tanh_fast(x) : vec_tanh_rare(x);
+}
 
 /* ---- SiLU: x / (1 + e^-x) ---- */
 

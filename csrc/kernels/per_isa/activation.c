@@ -70,6 +70,15 @@ static bool pull_back(hm_activation_kernel *slope, size_t n, double parameter, c
 #define FORMS_OF_X(f) ((map_forms){vec_##f##_ordinary, fast_##f, rare_##f})
 #define FORMS(f) ((map_forms){vec_##f##_ordinary, vec_##f##_fast, vec_##f##_rare})
 
+/* What is a unary kernel as well is compiled there. */
+extern hm_unary_kernel *const HM_K(unary)[HM_UNARY_COUNT];
+
+VEC_INLINE bool map_unary(size_t n, double parameter, const double *x, double *out, int slot)
+{
+    (void)parameter;
+    return HM_K(unary)[slot](n, x, out);
+}
+
 #define SMOOTH(name, slope) OF_X(name) KERNELS(name, map, FORMS_OF_X(name), map, FORMS_OF_X(slope))
 
 #define HARD(name) \
@@ -84,13 +93,13 @@ OF_X(gelu_slope)
 OF_X(silu_slope)
 OF_X(mish_slope)
 
-SMOOTH(sigmoid, sigmoid_slope)
-SMOOTH(tanh, tanh_slope)
+KERNELS(sigmoid, map_unary, HM_UNARY_sigmoid, map, FORMS_OF_X(sigmoid_slope))
+KERNELS(tanh, map_unary, HM_UNARY_tanh, map, FORMS_OF_X(tanh_slope))
+KERNELS(softplus, map_unary, HM_UNARY_softplus, map_unary, HM_UNARY_sigmoid)
 SMOOTH(selu, selu_slope)
 SMOOTH(gelu, gelu_slope)
 SMOOTH(silu, silu_slope)
 SMOOTH(mish, mish_slope)
-SMOOTH(softplus, sigmoid)
 HARD(relu)
 HARD(softsign)
 HARD(hard_sigmoid)

@@ -29,7 +29,7 @@ VEC_INLINE vec vec_sign(vec x)
 }
 
 /* f in the three forms of math/scale.h */
-#define MAP(f) \
+#define FORMS(f) \
     VEC_INLINE vec fast_##f(vec x, vec unused) \
     { \
         (void)unused; \
@@ -39,10 +39,26 @@ VEC_INLINE vec vec_sign(vec x)
     { \
         (void)unused; \
         return vec_##f##_rare(x); \
+    }
+
+#define FORMS_OF(f) ((map_forms){vec_##f##_ordinary, fast_##f, rare_##f})
+
+#define MAP(f) \
+    FORMS(f) \
+    static bool map_##f(size_t n, const double *x, double *out) \
+    { \
+        return map(n, 0.0, x, out, FORMS_OF(f)); \
+    }
+
+#define MAP_FOURS(f) \
+    FORMS(f) \
+    HM_RARE bool pairs_##f(size_t n, const double *x, double *out) \
+    { \
+        return map(n, 0.0, x, out, FORMS_OF(f)); \
     } \
     static bool map_##f(size_t n, const double *x, double *out) \
     { \
-        return map(n, 0.0, x, out, (map_forms){vec_##f##_ordinary, fast_##f, rare_##f}); \
+        return map_fours(n, x, out, FORMS_OF(f), pairs_##f); \
     }
 
 /* f in a few instructions that are right for every x */
@@ -74,11 +90,11 @@ MAP(log1p)
 MAP(sin)
 MAP(cos)
 MAP(tan)
-MAP(tanh)
+MAP_FOURS(tanh)
 MAP(sigmoid)
 MAP(log_sigmoid)
 MAP(softplus)
-MAP(erf)
+MAP_FOURS(erf)
 MAP(erfc)
 
 #define SLOT(f) [HM_UNARY_##f] = map_##f,
