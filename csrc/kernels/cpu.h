@@ -9,6 +9,7 @@ bool hm_cpu_has_avx2(void);        /* AVX2 and FMA, with the system saving the r
 bool hm_cpu_has_avx512(void);      /* AVX-512 F, DQ, BW, VL */
 bool hm_cpu_has_avx512_vnni(void); /* the above and VNNI */
 bool hm_cpu_has_avx512_bf16(void); /* the above and BF16 */
+bool hm_cpu_has_quick_bf16(void);  /* the above, quicker than multiply-adds in binary32 */
 bool hm_cpu_has_avx_vnni(void);    /* AVX2 with the VEX form of VNNI */
 bool hm_cpu_has_amx_int8(void);    /* AVX512-VNNI and AMX with products of bytes */
 

@@ -38,7 +38,7 @@ static void refine(void)
     if (hm_cpu_has_amx_int8())
         avx512.int8_matrix = &hm_k_int8_amx;
 #endif
-    if (hm_cpu_has_avx512_bf16() && hm_k_reduced_avx512bf16.proved())
+    if (hm_cpu_has_quick_bf16() && hm_k_reduced_avx512bf16.proved())
         avx512.reduced_pairs = &hm_k_reduced_avx512bf16;
 }
 

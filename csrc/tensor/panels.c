@@ -5,10 +5,12 @@
  *            the left operand for itself, and uses the panels that it packs while they are in L2. Nobody
  *            waits for anybody.
  *   shared   the rest: all threads pack a block of the right operand, then each packs and multiplies
- *            the rows of its own.
+ *            the rows of its own. Packed rows are kept for the next block of columns where that takes no
+ *            more than so much memory.
  */
 #include "tensor/panels.h"
 
+#include "kernels/cpu.h"
 #include "runtime/pool.h"
 #include "tensor/extent.h"
 
@@ -17,6 +19,8 @@ enum {
     FEW_ROWS = 64,           /* likewise, whatever the depth */
     GROUP_BYTES = 128 << 10, /* of panels that are packed and used at once, in strips */
     PANEL_COLUMNS = 1024,    /* packed at once, shared */
+    LARGE_CACHE = 2 << 20, /* an L2 that half of has to hold them, as what lies behind it is slow */
+    KEPT_BYTES = 16 << 20, /* of packed left operand */
 };
 
 typedef struct cut {
@@ -27,6 +31,7 @@ typedef struct cut {
     int64_t chunks, row_blocks;
     char *left, *right;             /* of chunk 0 */
     size_t left_bytes, right_bytes; /* from one chunk to the next */
+    size_t kept_bytes; /* from one kept sliver of a chunk to the next; 0: none is kept */
 } cut;
 
 static hm_range part(int64_t n, int64_t parts, int64_t i)
@@ -139,9 +144,25 @@ static void multiply_rows(void *task, int64_t chunk)
     for (int64_t s = 0; s < slivers; s++) {
         hm_range some = part_of_rows(rows.count, slivers, s);
         some.first += rows.first;
-        p->pack_left(c->job, some, c->k, sliver);
+        if (!c->kept_bytes || c->columns.first == 0)
+            p->pack_left(c->job, some, c->k, sliver);
         p->multiply(c->job, some, columns, c->k, sliver, c->right + (size_t)panel * p->panel_bytes);
+        sliver += c->kept_bytes;
     }
+}
+
+/*
+ * Panels to pack at once. Every sliver meets all of them, so they had better stay in L2; where L2 is small,
+ * narrow blocks would have the left operand packed too often.
+ */
+static int64_t panels_at_once(const hm_panels *p)
+{
+    const int64_t panels = hm_ceiling(p->columns, p->tile_columns);
+    const int64_t cache = hm_cpu_own_caches().second;
+    int64_t most = PANEL_COLUMNS / p->tile_columns;
+    if (cache >= LARGE_CACHE)
+        most = hm_least(most, hm_most(1, cache / 2 / (int64_t)p->panel_bytes));
+    return hm_ceiling(panels, hm_ceiling(panels, most)); /* blocks of equal size */
 }
 
 /* Two equal chunks a thread; of rows, as long as there is a sliver for each. */
@@ -154,24 +175,41 @@ static void cut_chunks(cut *c, int64_t threads)
         c->chunks *= hm_least(c->panels, hm_ceiling(wanted, c->row_blocks));
 }
 
+/* Room for one sliver of each chunk, or for all, where more columns are to come that need them again. */
+static void cut_slivers(cut *c, bool again)
+{
+    const hm_panels *p = c->p;
+    const int64_t rows = part_of_rows(p->rows, c->row_blocks, 0).count;
+    const size_t all = (size_t)hm_ceiling(rows, p->tile_rows) * p->sliver_bytes;
+    const bool keep =
+        again && c->chunks == c->row_blocks && (size_t)c->chunks * all <= (size_t)KEPT_BYTES;
+    c->kept_bytes = keep ? p->sliver_bytes : 0;
+    c->left_bytes = cache_lines(keep ? (int64_t)all : (int64_t)p->sliver_bytes);
+}
+
+static void multiply_block(hm_context *ctx, cut *c)
+{
+    run(ctx, c, hm_least(c->chunks, c->panels), pack_panels);
+    run(ctx, c, c->chunks, multiply_rows);
+}
+
 static hm_status run_shared(hm_context *ctx, cut *c, int64_t threads)
 {
     const hm_panels *p = c->p;
-    const int64_t widest = hm_least(PANEL_COLUMNS, p->columns);
-    c->panels = hm_ceiling(widest, p->tile_columns);
+    c->panels = panels_at_once(p);
+    const int64_t width = c->panels * p->tile_columns;
     cut_chunks(c, threads);
-    c->left_bytes = cache_lines((int64_t)p->sliver_bytes);
+    cut_slivers(c, width < p->columns);
     const hm_status st = allocate(ctx, c, (size_t)c->panels * p->panel_bytes);
     if (st != HMATH_OK)
         return st;
-    for (int64_t j = 0; j < p->columns; j += PANEL_COLUMNS) {
-        c->columns = (hm_range){j, hm_least(PANEL_COLUMNS, p->columns - j)};
-        c->panels = hm_ceiling(c->columns.count, p->tile_columns);
-        cut_chunks(c, threads);
-        for (int64_t k = 0; k < p->depth; k += p->depth_block) {
-            c->k = block_of_depth(p, k);
-            run(ctx, c, hm_least(c->chunks, c->panels), pack_panels);
-            run(ctx, c, c->chunks, multiply_rows);
+    for (int64_t k = 0; k < p->depth; k += p->depth_block) {
+        c->k = block_of_depth(p, k);
+        for (int64_t j = 0; j < p->columns; j += width) {
+            c->columns = (hm_range){j, hm_least(width, p->columns - j)};
+            c->panels = hm_ceiling(c->columns.count, p->tile_columns);
+            cut_chunks(c, threads);
+            multiply_block(ctx, c);
         }
     }
     return HMATH_OK;

@@ -98,8 +98,9 @@ VEC_INLINE __m512i round_to_odd(vec low, vec high)
     return _mm512_mask_or_epi32(both, lost, both, _mm512_set1_epi32(1));
 }
 
-VEC_INLINE __m512i round_to_format(const bool half, __m512i odd)
+static __attribute__((noinline)) __m512i round_carefully(const bool half, vec low, vec high)
 {
+    const __m512i odd = round_to_odd(low, high);
     if (half)
         return _mm512_castps_si512(
             _mm512_cvtph_ps(_mm512_cvtps_ph(_mm512_castsi512_ps(odd), _MM_FROUND_TO_NEAREST_INT)));
@@ -108,13 +109,46 @@ VEC_INLINE __m512i round_to_format(const bool half, __m512i odd)
     return _mm512_and_si512(up, _mm512_set1_epi32(-0x10000));
 }
 
-/* Sixteen doubles, or zeros in place of those beyond the first n. */
-VEC_INLINE __m512i round_sixteen(const bool half, const double *x, int64_t n)
+VEC_INLINE __m512i magnitude(__m512i single)
 {
-    const int all = n >= FLOATS ? -1 : n > 0 ? (1 << n) - 1 : 0;
-    const vec low = _mm512_maskz_loadu_pd((__mmask8)all, x);
-    const vec high = _mm512_maskz_loadu_pd((__mmask8)(all >> VEC_WIDTH), x + VEC_WIDTH);
-    return round_to_format(half, round_to_odd(low, high));
+    return _mm512_and_si512(single, _mm512_set1_epi32(INT32_MAX));
+}
+
+/*
+ * Rounded to nearest twice, to binary32 and from there, numbers come out right but where the first rounding
+ * ends halfway between two numbers of the format, and where those are subnormal in the format alone. Both are
+ * rare. BF16's subnormal numbers are binary32's.
+ */
+VEC_INLINE __m512i round_sixteen(const bool half, vec low, vec high)
+{
+    enum { LEAST = (127 - 14) << 23 };
+    const int32_t unit = half ? 1 << 13 : 1 << 16;
+    const __m512i below = _mm512_set1_epi32(unit - 1), middle = _mm512_set1_epi32(unit / 2);
+    const __m256 a = _mm512_cvt_roundpd_ps(low, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m256 b = _mm512_cvt_roundpd_ps(high, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const __m512i single = _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1));
+    const __m512i rounded = _mm512_andnot_si512(below, _mm512_add_epi32(single, middle));
+    const __mmask16 halfway = _mm512_cmpeq_epi32_mask(_mm512_and_si512(single, below), middle);
+    __mmask16 small = 0;
+    if (half) /* but not zero, which is -1 here */
+        small = _mm512_cmplt_epu32_mask(_mm512_sub_epi32(magnitude(rounded), _mm512_set1_epi32(1)),
+                                        _mm512_set1_epi32(LEAST - 1));
+    if (__builtin_expect(!_kortestz_mask16_u8(halfway, small), 0))
+        return round_carefully(half, low, high);
+    return rounded;
+}
+
+VEC_INLINE __m512i round_whole(const bool half, const double *x)
+{
+    return round_sixteen(half, vec_load(x), vec_load(x + VEC_WIDTH));
+}
+
+/* Of n numbers less than sixteen, perhaps none, with zeros behind them. */
+VEC_INLINE __m512i round_partial(const bool half, const double *x, int64_t n)
+{
+    const int all = n > 0 ? (1 << n) - 1 : 0;
+    return round_sixteen(half, _mm512_maskz_loadu_pd((__mmask8)all, x),
+                         _mm512_maskz_loadu_pd((__mmask8)(all >> VEC_WIDTH), x + VEC_WIDTH));
 }
 #endif
 
@@ -135,10 +169,10 @@ static bool all_moderate(const extent *e)
 
 VEC_INLINE __m512i round_noting(const double *x, int64_t n, extent *e)
 {
-    const __m512i rounded = round_sixteen(false, x, n);
-    const __m512i magnitude = _mm512_and_si512(_mm512_set1_epi32(INT32_MAX), rounded);
-    e->most = _mm512_max_epu32(e->most, magnitude);
-    e->least = _mm512_min_epu32(e->least, _mm512_sub_epi32(magnitude, _mm512_set1_epi32(1)));
+    const __m512i rounded = n >= FLOATS ? round_whole(false, x) : round_partial(false, x, n);
+    const __m512i size = magnitude(rounded);
+    e->most = _mm512_max_epu32(e->most, size);
+    e->least = _mm512_min_epu32(e->least, _mm512_sub_epi32(size, _mm512_set1_epi32(1)));
     return rounded;
 }
 
@@ -225,33 +259,46 @@ typedef __m512i fitting; /* the largest magnitudes */
 
 static fitting nothing_yet(void) { return _mm512_setzero_si512(); }
 
-static bool all_fit(fitting most)
+/* 2^16 and 2^128 are what numbers too large for a format round to, if not to infinity. */
+static bool all_fit(const rounding *to, fitting most)
 {
-    return !_mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(0x7f800000));
+    enum { BEYOND_HALF = (127 + 16) << 23, BEYOND = (127 + 128) << 23 };
+    return !_mm512_cmpge_epu32_mask(most, _mm512_set1_epi32(to->half ? BEYOND_HALF : BEYOND));
 }
 
 VEC_INLINE void round_sixteens(const bool half, const double *x, int64_t n, float *out,
-                               int64_t panel, fitting *most)
+                               int64_t panel, int64_t ahead, fitting *most)
 {
-    const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
-    for (int64_t i = 0; i < n; i += FLOATS) {
-        float *to = out + i / COLUMNS * panel + i % COLUMNS;
-        const __m512i rounded = round_sixteen(half, x + i, n - i);
-        *most = _mm512_max_epu32(*most, _mm512_and_si512(magnitude, rounded));
-        if (n - i >= FLOATS) /* Zen 4 takes its time for a masked store */
-            _mm512_storeu_si512(to, rounded);
-        else
-            _mm512_mask_storeu_epi32(to, (__mmask16)((1 << (n - i)) - 1), rounded);
+    fitting seen = *most;
+    int64_t i = 0;
+    for (; i + FLOATS <= n; i += FLOATS) {
+        __builtin_prefetch(x + i + ahead);
+        __builtin_prefetch(x + i + ahead + VEC_WIDTH);
+        const __m512i rounded = round_whole(half, x + i);
+        seen = _mm512_max_epu32(seen, magnitude(rounded));
+        _mm512_storeu_si512(out + i / COLUMNS * panel + i % COLUMNS, rounded);
     }
+    if (i < n) {
+        const __m512i rounded = round_partial(half, x + i, n - i);
+        seen = _mm512_max_epu32(seen, magnitude(rounded));
+        _mm512_mask_storeu_epi32(out + i / COLUMNS * panel + i % COLUMNS,
+                                 (__mmask16)((1 << (n - i)) - 1), rounded);
+    }
+    *most = seen;
 }
 
+/*
+ * Of what is read `ahead` elements further on, the lines are fetched: the next rows of a block of columns are no
+ * neighbours, and processors wait for them.
+ */
 static __attribute__((noinline)) void round_run(const rounding *to, const double *x, int64_t n,
-                                                float *out, int64_t panel, fitting *most)
+                                                float *out, int64_t panel, int64_t ahead,
+                                                fitting *most)
 {
     if (to->half)
-        round_sixteens(true, x, n, out, panel, most);
+        round_sixteens(true, x, n, out, panel, ahead, most);
     else
-        round_sixteens(false, x, n, out, panel, most);
+        round_sixteens(false, x, n, out, panel, ahead, most);
 }
 #else
 /*
@@ -286,11 +333,17 @@ typedef vec_mask fitting; /* lanes that always were */
 
 static fitting nothing_yet(void) { return vec_equal(vec_of(0.0), vec_of(0.0)); }
 
-static bool all_fit(fitting lanes) { return vec_mask_all(lanes); }
+static bool all_fit(const rounding *to, fitting lanes)
+{
+    (void)to;
+    return vec_mask_all(lanes);
+}
 
 static __attribute__((noinline)) void round_run(const rounding *to, const double *x, int64_t n,
-                                                float *out, int64_t panel, fitting *fits)
+                                                float *out, int64_t panel, int64_t ahead,
+                                                fitting *fits)
 {
+    (void)ahead;
     for (int64_t i = 0; i < n; i += VEC_WIDTH) {
         float *at = out + i / COLUMNS * panel + i % COLUMNS;
         if (n - i >= VEC_WIDTH) {
@@ -309,8 +362,8 @@ static bool round_row(const hm_reduced_format *format, const double *x, int64_t 
 {
     const rounding to = rounding_to(format);
     fitting fits = nothing_yet();
-    round_run(&to, x, n, out, COLUMNS, &fits);
-    return all_fit(fits);
+    round_run(&to, x, n, out, COLUMNS, 0, &fits);
+    return all_fit(&to, fits);
 }
 
 /* Row after row. Tiles have an even number of them, or one: the last is there twice where it has to be. */
@@ -321,26 +374,26 @@ static bool pack_left(const hm_reduced_format *format, int64_t rows, int64_t dep
     fitting fits = nothing_yet();
     for (int64_t i = 0; i < rows + (rows > 1 && rows % 2); i++)
         round_run(&to, left + (i < rows ? i : rows - 1) * stride, depth,
-                  sliver + i * (depth + HM_SLIVER_GAP), COLUMNS, &fits);
-    return all_fit(fits);
+                  sliver + i * (depth + HM_SLIVER_GAP), COLUMNS, 0, &fits);
+    return all_fit(&to, fits);
 }
 
 /* A few panels at a time: long runs of the operand are read, and not too many places written to. */
 static bool pack_right(const hm_reduced_format *format, int64_t depth, int64_t columns,
                        const double *right, int64_t stride, float *panels, int64_t panel)
 {
-    enum { SOME = 4 * COLUMNS };
+    enum { SOME = 4 * COLUMNS, AHEAD = 4 };
     const rounding to = rounding_to(format);
     fitting fits = nothing_yet();
     for (int64_t j = 0; j < columns; j += SOME)
         for (int64_t k = 0; k < depth; k++)
             round_run(&to, right + k * stride + j, columns - j < SOME ? columns - j : SOME,
-                      panels + j / COLUMNS * panel + k * COLUMNS, panel, &fits);
+                      panels + j / COLUMNS * panel + k * COLUMNS, panel, AHEAD * stride, &fits);
     const int64_t last = columns % COLUMNS;
     float *zeros = panels + columns / COLUMNS * panel + last;
     for (int64_t k = 0; last && k < depth; k++)
         __builtin_memset(zeros + k * COLUMNS, 0, (size_t)(COLUMNS - last) * sizeof *zeros);
-    return all_fit(fits);
+    return all_fit(&to, fits);
 }
 #endif
 
@@ -386,15 +439,44 @@ VEC_INLINE void widen_row(const sums_of_tile *t, int64_t row, vec *poison)
 }
 
 /*
+ * `count` more steps of all chains. `left` is every third row, as x86 reaches the next two from there at no
+ * cost. The panel comes from L2 at best: its lines are asked for AHEAD of their use.
+ */
+VEC_INLINE void steps_of(const int rows, int64_t count, floats acc[ROWS][VECTORS],
+                         const float *left[5], int64_t row_size, const float **right)
+{
+    enum { AHEAD = 12 * COLUMNS };
+    const float *panel = *right;
+    for (int64_t k = 0; k < count; k++) {
+        floats x[VECTORS];
+        UNROLL (v, 0, VECTORS) {
+            x[v] = load_floats(panel + v * FLOATS);
+            __builtin_prefetch(panel + AHEAD + v * FLOATS);
+        }
+        UNROLL (i, 0, rows) {
+            const floats a = broadcast(left[i / 3] + i % 3 * row_size);
+            UNROLL (v, 0, VECTORS) {
+                acc[i][v] = fused(a, x[v], acc[i][v]);
+            }
+        }
+        UNROLL (i, 0, (rows + 2) / 3) {
+            left[i]++;
+        }
+        panel += COLUMNS;
+    }
+    *right = panel;
+}
+
+/*
  * Results are twice the size of sums, and storing them in one go would wait for the caches. So the tile
- * before this one is finished, row by row, while this one's sums are made, and the lines that this
+ * before this one is finished, row by row, between the first steps of this one, and the lines that this
  * one's results go to are fetched for the next. `before` may be NULL.
  */
 VEC_INLINE bool tile_of(const int rows, int64_t depth, const float *sliver, const float *panel,
                         bool first, float *sums, const sums_of_tile *before, const double *out,
                         int64_t out_stride)
 {
-    enum { LINE = 8 };
+    enum { LINE = 8, STEPS = 4 };
     floats acc[ROWS][VECTORS];
     UNROLL (i, 0, rows) {
         UNROLL (v, 0, VECTORS) {
@@ -402,29 +484,14 @@ VEC_INLINE bool tile_of(const int rows, int64_t depth, const float *sliver, cons
         }
     }
     const int64_t row_size = depth + HM_SLIVER_GAP;
-    const float *left[5]; /* every third row: x86 reaches the next two from there at no cost */
+    const int64_t each = depth < STEPS * rows ? depth / rows : STEPS;
+    const float *left[5];
     UNROLL (i, 0, (rows + 2) / 3) {
         left[i] = sliver + 3 * i * row_size;
     }
     vec poison = vec_of(0.0);
-    int64_t k = 0;
     for (int64_t row = 0; row < rows; row++) {
-        for (const int64_t end = depth * (row + 1) / rows; k < end; k++) {
-            floats x[VECTORS];
-            UNROLL (v, 0, VECTORS) {
-                x[v] = load_floats(panel + v * FLOATS);
-            }
-            UNROLL (i, 0, rows) {
-                const floats a = broadcast(left[i / 3] + i % 3 * row_size);
-                UNROLL (v, 0, VECTORS) {
-                    acc[i][v] = fused(a, x[v], acc[i][v]);
-                }
-            }
-            UNROLL (i, 0, (rows + 2) / 3) {
-                left[i]++;
-            }
-            panel += COLUMNS;
-        }
+        steps_of(rows, each, acc, left, row_size, &panel);
         UNROLL (j, 0, COLUMNS / LINE) {
             __builtin_prefetch(out + j * LINE, 1);
         }
@@ -432,6 +499,7 @@ VEC_INLINE bool tile_of(const int rows, int64_t depth, const float *sliver, cons
         if (before && row < before->rows)
             widen_row(before, row, &poison);
     }
+    steps_of(rows, depth - rows * each, acc, left, row_size, &panel);
     UNROLL (i, 0, rows) {
         UNROLL (v, 0, VECTORS) {
             store_floats(sums + i * COLUMNS + v * FLOATS, acc[i][v]);

@@ -159,6 +159,9 @@ VEC_INLINE vec vec_power_of_two(vec_int i) { return vec_from_bits((i + vec_int_o
 
 VEC_INLINE vec vec_load_floats(const float *p)
 {
+#if defined(__AVX512F__) /* GCC 12 makes two halves of the conversion */
+    return _mm512_cvtps_pd(_mm256_loadu_ps(p));
+#endif
     return __builtin_convertvector(*(const vec_floats_unaligned *)p, vec);
 }
 
