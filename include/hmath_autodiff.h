@@ -40,8 +40,8 @@
  * released handle), HMATH_NO_MEMORY, HMATH_BUSY, and HMATH_CHECKED with TypeMismatch (an operand is no
  * node, Double or Tensor Double), NonFinite (a constant) or DimensionMismatch (shapes that do not fit). A
  * failure while numbers are computed is the operation's own MathError: its `operation` names the node's
- * operation ("autodiff.log"), its `argument` and `index` what was to blame. Outputs are untouched on
- * failure and the caller's to release on success.
+ * operation ("autodiff.log"), its `argument` and `index` what was to blame, and its message ends with the
+ * node's formula. Outputs are untouched on failure and the caller's to release on success.
  *
  * Results have the same bits on every thread count and instruction set, and do not depend on how nodes
  * are gathered into programs.

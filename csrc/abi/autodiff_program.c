@@ -1,10 +1,12 @@
 /* hmath_autodiff.h: derivatives, programs, evaluation, custom nodes. */
+#include <stdio.h>
 #include <string.h>
 
 #include "abi/autodiff_edge.h"
 #include "autodiff/custom.h"
 #include "autodiff/gradient.h"
 #include "autodiff/leaf.h"
+#include "autodiff/print.h"
 #include "autodiff/program.h"
 #include "hmath_autodiff.h"
 #include "primitives/elementwise.h"
@@ -241,6 +243,20 @@ static hm_status bind_input(hm_context *ctx, const char *argument, const hm_shap
     return hm_check_tensor_finite(ctx, argument, tensor);
 }
 
+/* A failure to bind says which input it was: there may be many. */
+static hm_status failed_for(hm_context *ctx, const hm_node *variable, int64_t i, hm_status st)
+{
+    char text[HM_BRIEF];
+    if (st == HMATH_OK)
+        return st;
+    if (variable->op == &hm_op_variable && *hm_variable_name(variable))
+        hm_print_brief(variable, text);
+    else
+        snprintf(text, sizeof text, "number %lld", (long long)i);
+    hm_fail_where(ctx, "for input", text);
+    return st;
+}
+
 static hm_status bind(hm_context *ctx, const hm_program *program, const char *argument,
                       const hm_value *const *values, binding *b)
 {
@@ -255,7 +271,8 @@ static hm_status bind(hm_context *ctx, const hm_program *program, const char *ar
         return hm_fail_memory(ctx);
     for (int64_t i = 0; i < b->inputs && st == HMATH_OK; i++) {
         hm_shape shape = hm_program_input_shape(program, i);
-        st = bind_input(ctx, argument, &shape, values[i], &b->scalars[i], &b->from[i]);
+        st = failed_for(ctx, hm_program_input(program, i), i,
+                        bind_input(ctx, argument, &shape, values[i], &b->scalars[i], &b->from[i]));
     }
     for (int64_t j = 0; j < b->outputs && st == HMATH_OK; j++) {
         hm_shape shape = hm_program_output_shape(program, j);
@@ -456,11 +473,20 @@ static hm_status append_node(hm_graph *g, hm_node ***nodes, size_t n, hm_node *n
 }
 
 /* (output's axes..., wrt's axes...) */
+static hm_status fail_rank(hm_context *ctx, int32_t most, int32_t rank)
+{
+    char expected[HM_TEXT], actual[HM_TEXT];
+    snprintf(expected, sizeof expected, "rank %d at most, for a Jacobian of %d axes", most,
+             HM_MAX_RANK);
+    snprintf(actual, sizeof actual, "rank %d", rank);
+    return hm_fail_shape(ctx, "wrt", expected, actual);
+}
+
 static hm_status jacobian_shape(hm_context *ctx, const hm_node *output, const hm_node *wrt,
                                 hm_shape *out)
 {
     if (output->rank + wrt->rank > HM_MAX_RANK)
-        return hm_fail_dimension(ctx, "wrt", HM_MAX_RANK - output->rank, wrt->rank);
+        return fail_rank(ctx, HM_MAX_RANK - output->rank, wrt->rank);
     hm_shape shape = hm_node_shape(output);
     for (int32_t i = 0; i < wrt->rank; i++)
         shape.extent[shape.rank++] = hm_node_extents(wrt)[i];
@@ -517,9 +543,12 @@ static int64_t read_tangents(hm_graph *g, const hm_value *const *tangents,
             continue;
         moving[k] = variables[i];
         along[k++] = hm_arg_node(g, "tangents", tangents[i]);
+        failed_for(g->ctx, variables[i], (int64_t)i, g->status);
     }
-    if (g->status == HMATH_OK)
-        check_seeds(g, "tangents", moving, along, (size_t)k);
+    for (int64_t i = 0; i < k && g->status == HMATH_OK; i++) {
+        check_seeds(g, "tangents", &moving[i], &along[i], 1);
+        failed_for(g->ctx, moving[i], i, g->status);
+    }
     return k;
 }
 

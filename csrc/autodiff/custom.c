@@ -145,7 +145,9 @@ static void custom_rule(hm_graph *g, hm_node *node, hm_node *cotangent, const bo
     custom all = *a;
     hm_shape flat = {.rank = 1};
     if (!a->holder->callbacks.reverse) {
-        hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+        hm_graph_fail(g, hm_fail_requirement(g->ctx, "output", HM_SCALAR,
+                                             "goes through autodiff.custom without a reverse",
+                                             "differentiable operations"));
         return;
     }
     hm_node **inputs = hm_alloc(((size_t)node->count + 1) * sizeof *inputs);

@@ -13,10 +13,10 @@
 
 enum { NONE = -1, INLINE_INPUTS = 8 };
 
-hm_status hm_fail_not_differentiable(hm_context *ctx, const hm_op *op)
+hm_status hm_fail_first_order(hm_context *ctx, const hm_op *op)
 {
     char found[HM_TEXT];
-    snprintf(found, sizeof found, "goes through %s, which has no derivative that could be taken",
+    snprintf(found, sizeof found, "goes through the derivative of %s, which has none of its own",
              op->name);
     return hm_fail_requirement(ctx, "output", HM_SCALAR, found, "differentiable operations");
 }
@@ -198,7 +198,7 @@ static void pull_back(reverse_pass *pass, int64_t place, hm_node *cotangent, boo
     if (!any)
         return;
     if (!node->op->reverse) {
-        hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+        hm_graph_fail(g, hm_fail_first_order(g->ctx, node->op));
         return;
     }
     node->op->reverse(g, node, cotangent, wanted, cotangents);
@@ -366,7 +366,7 @@ static hm_node *transposed_tangent(hm_graph *g, hm_node *node, hm_node *const *t
                                    hm_node **pulled, bool *wanted)
 {
     if (!node->op->reverse)
-        return hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+        return hm_graph_fail(g, hm_fail_first_order(g->ctx, node->op));
     hm_shape shape = hm_node_shape(node);
     hm_node *u = hm_ad_variable(g, "", &shape), *result = NULL; /* no name: it never gets a value */
     for (int32_t i = 0; i < node->count; i++) {

@@ -30,8 +30,8 @@ void hm_forward_mode(hm_graph *g, hm_node *const *outputs, int64_t n, hm_node *c
 void hm_ad_gradient(hm_graph *g, hm_node *output, hm_node *const *wrt, int64_t m,
                     hm_node **gradients);
 
-/* DomainError: the op has no reverse rule, or none where it is asked for one. */
-hm_status hm_fail_not_differentiable(hm_context *ctx, const hm_op *op);
+/* DomainError: the op is the derivative of one of its name and has no reverse rule where it is asked for one. */
+hm_status hm_fail_first_order(hm_context *ctx, const hm_op *op);
 
 /*
  * A reverse rule by rewriting: `expand` builds the same function from primitives, on the node's inputs,

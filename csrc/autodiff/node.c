@@ -10,7 +10,7 @@
 const char *hm_op_word(const hm_op *op)
 {
     const char *dot = strrchr(op->name, '.');
-    return dot ? dot + 1 : op->name;
+    return op->word ? op->word : dot ? dot + 1 : op->name;
 }
 
 const char *hm_op_argument(const hm_op *op, int32_t i)

@@ -61,6 +61,7 @@ typedef struct hm_run {
 
 struct hm_op {
     const char *name;             /* "autodiff.exp": the operation that failures name */
+    const char *word;             /* what pictures and formulas call it; NULL: "exp" */
     const char *const *arguments; /* what failures call the inputs; NULL: "values" */
     int32_t arity;                /* number of inputs, or HM_VARIADIC */
     uint32_t flags;
@@ -126,7 +127,7 @@ struct hm_op {
     void (*dispose)(void *attributes, hm_released *released);
 };
 
-/* The op's own word: "exp" of "autodiff.exp". */
+/* The op's own word, by default what follows the point: "exp" of "autodiff.exp". */
 const char *hm_op_word(const hm_op *op);
 
 /* What failures call input i. */

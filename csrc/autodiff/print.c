@@ -120,7 +120,15 @@ hm_status hm_print_dot(hm_context *ctx, hm_node *const *outputs, int64_t n, hm_v
 
 /* ------------------------------------------------- formulas */
 
-enum { DEEPEST = 24, LONGEST = 400, MOST_OPERANDS = 6 };
+enum { MOST_OPERANDS = 6 };
+
+/* "..." stands for what lies deeper, or begins behind so many bytes. */
+typedef struct limits {
+    int depth;
+    size_t length;
+} limits;
+
+static const limits whole = {24, 400}, in_brief = {5, 60};
 
 static const struct {
     const char *word, *sign;
@@ -141,10 +149,10 @@ static int infix_of(const hm_node *node)
 }
 
 /* The depth is bounded, so this one function may call itself. */
-static void say_formula(text *t, const hm_node *node, int depth, int outer)
+static void say_formula(text *t, limits most, const hm_node *node, int depth, int outer)
 {
     int sign = infix_of(node);
-    if (depth == DEEPEST || t->length > LONGEST) {
+    if (depth == most.depth || t->length > most.length) {
         say(t, "...");
     } else if (node->op == &hm_op_variable) {
         say_name(t, node);
@@ -155,18 +163,18 @@ static void say_formula(text *t, const hm_node *node, int depth, int outer)
     } else if (sign >= 0) {
         bool loose = infix[sign].binding < outer;
         say(t, "%s", loose ? "(" : "");
-        say_formula(t, node->inputs[0], depth + 1, infix[sign].binding);
+        say_formula(t, most, node->inputs[0], depth + 1, infix[sign].binding);
         say(t, "%s", infix[sign].sign);
-        say_formula(t, node->inputs[1], depth + 1, infix[sign].binding + 1);
+        say_formula(t, most, node->inputs[1], depth + 1, infix[sign].binding + 1);
         say(t, "%s", loose ? ")" : "");
     } else if (strcmp(hm_op_word(node->op), "negate") == 0) {
         say(t, "-");
-        say_formula(t, node->inputs[0], depth + 1, 3);
+        say_formula(t, most, node->inputs[0], depth + 1, 3);
     } else {
         say(t, "%s(", hm_op_word(node->op));
         for (int32_t i = 0; i < node->count && i < MOST_OPERANDS; i++) {
             say(t, "%s", i ? ", " : "");
-            say_formula(t, node->inputs[i], depth + 1, 0);
+            say_formula(t, most, node->inputs[i], depth + 1, 0);
         }
         say(t, "%s", node->count > MOST_OPERANDS ? ", ...)" : ")");
     }
@@ -175,6 +183,15 @@ static void say_formula(text *t, const hm_node *node, int depth, int outer)
 hm_status hm_print_text(hm_context *ctx, const hm_node *node, hm_value **out)
 {
     text t = {0};
-    say_formula(&t, node, 0, 0);
+    say_formula(&t, whole, node, 0, 0);
     return publish(ctx, &t, out);
+}
+
+void hm_print_brief(const hm_node *node, char brief[HM_BRIEF])
+{
+    text t = {0};
+    say_formula(&t, in_brief, node, 0, 0);
+    const bool fits = !t.failed && t.length < HM_BRIEF;
+    snprintf(brief, HM_BRIEF, "%s", fits ? t.bytes : "");
+    hm_free(t.bytes);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autodiff/plan.h"
+#include "autodiff/print.h"
 #include "runtime/alloc.h"
 #include "runtime/checked.h"
 
@@ -66,6 +67,8 @@ int64_t hm_program_input_count(const hm_program *program) { return program->inpu
 
 int64_t hm_program_output_count(const hm_program *program) { return program->output_count; }
 
+const hm_node *hm_program_input(const hm_program *program, int64_t i) { return program->inputs[i]; }
+
 hm_shape hm_program_input_shape(const hm_program *program, int64_t i)
 {
     return hm_node_shape(program->inputs[i]);
@@ -119,6 +122,18 @@ hm_program_facts hm_program_describe(const hm_program *program)
     return facts;
 }
 
+/* A failure of a node that was running says which one it is: there may be many of one operation. */
+static hm_status failed_in(hm_context *ctx, const hm_node *node, hm_status st)
+{
+    char brief[HM_BRIEF];
+    if (st != HMATH_CHECKED)
+        return st;
+    hm_print_brief(node, brief);
+    if (*brief)
+        hm_fail_where(ctx, "in", brief);
+    return st;
+}
+
 hm_status hm_refuse_element(hm_context *ctx, const hm_node *node, const double *x, int64_t index)
 {
     const char *outer = hm_context_rename(ctx, node->op->name);
@@ -126,7 +141,7 @@ hm_status hm_refuse_element(hm_context *ctx, const hm_node *node, const double *
     if (st == HMATH_OK)
         st = hm_fail_overflow(ctx);
     hm_context_rename(ctx, outer);
-    return st;
+    return failed_in(ctx, node, st);
 }
 
 static hm_status run_op(const hm_frame *frame, const hm_step *step)
@@ -144,7 +159,7 @@ static hm_status run_op(const hm_frame *frame, const hm_step *step)
     const char *outer = hm_context_rename(frame->ctx, node->op->name);
     hm_status st = node->op->run(&run);
     hm_context_rename(frame->ctx, outer);
-    return st;
+    return failed_in(frame->ctx, node, st);
 }
 
 static hm_status run_steps(const hm_frame *frame, const hm_program *program)

@@ -23,6 +23,7 @@ hm_status hm_program_create(hm_context *ctx, hm_node *const *outputs, int64_t ou
 
 int64_t hm_program_input_count(const hm_program *program);
 int64_t hm_program_output_count(const hm_program *program);
+const hm_node *hm_program_input(const hm_program *program, int64_t i);
 hm_shape hm_program_input_shape(const hm_program *program, int64_t i);
 hm_shape hm_program_output_shape(const hm_program *program, int64_t i);
 

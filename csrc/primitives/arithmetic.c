@@ -8,23 +8,36 @@
 
 static const char *const cotangent_root[] = {"cotangent", "root"};
 static const char *const left_right[] = {"left", "right"};
+static const char *const base_exponent[] = {"base", "exponent"};
+static const char *const condition_a_b[] = {"condition", "a", "b"};
 
 /* ------------------------------------------------- shapes */
 
-static hm_status broadcast(hm_context *ctx, hm_node *const *inputs, int32_t count,
-                           const void *attributes, hm_shape *out)
+static hm_status broadcast_named(hm_context *ctx, const char *const *names, hm_node *const *inputs,
+                                 int32_t count, hm_shape *out)
 {
-    (void)attributes;
     hm_shape shape = hm_node_shape(inputs[0]);
     hm_status st = HMATH_OK;
     for (int32_t i = 1; i < count && st == HMATH_OK; i++) {
         hm_shape next = hm_node_shape(inputs[i]);
-        st = hm_shape_broadcast(ctx, count == 2 ? "right" : "values", &shape, &next, &shape);
+        st = hm_shape_broadcast(ctx, names[i], &shape, &next, &shape);
     }
     if (st == HMATH_OK)
         *out = shape;
     return st;
 }
+
+#define BROADCAST(function, names) \
+    static hm_status function(hm_context *ctx, hm_node *const *inputs, int32_t count, \
+                              const void *attributes, hm_shape *out) \
+    { \
+        (void)attributes; \
+        return broadcast_named(ctx, names, inputs, count, out); \
+    }
+BROADCAST(broadcast, left_right)
+BROADCAST(broadcast_power, base_exponent)
+BROADCAST(broadcast_select, condition_a_b)
+#undef BROADCAST
 
 /* ------------------------------------------------- maps */
 
@@ -171,8 +184,9 @@ const hm_op hm_op_divide = {.name = "autodiff.divide",
                             .refuse = divide_refuse,
                             .reverse = divide_reverse};
 
-/* A quotient under another name, so that it fails as what it is. */
-const hm_op hm_op_sqrt_slope = {.name = "autodiff.sqrt_slope",
+/* A quotient under another name, so that it fails as what it is: the derivative of a root. */
+const hm_op hm_op_sqrt_slope = {.name = "autodiff.sqrt",
+                                .word = "sqrt_slope",
                                 .arguments = cotangent_root,
                                 .arity = 2,
                                 .flags = HM_OP_REPEATS,
@@ -334,12 +348,10 @@ static void select_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const
         cotangents[2] = hm_ad_select(g, condition, zero, cotangent);
 }
 
-static const char *const condition_a_b[] = {"condition", "a", "b"};
-
 const hm_op hm_op_select = {.name = "autodiff.select",
                             .arguments = condition_a_b,
                             .arity = 3,
-                            .shape = broadcast,
+                            .shape = broadcast_select,
                             .map = select_map,
                             .reverse = select_reverse};
 
@@ -349,8 +361,6 @@ hm_node *hm_ad_select(hm_graph *g, hm_node *condition, hm_node *a, hm_node *b)
 }
 
 /* ------------------------------------------------- power */
-
-static const char *const base_exponent[] = {"base", "exponent"};
 
 static hm_status power_refuse(hm_context *ctx, const hm_node *node, const double *x, int64_t index)
 {
@@ -399,11 +409,53 @@ static bool power_slope_map(const hm_kernels *kernels, const void *attributes,
     return k->all_finite((size_t)n, output);
 }
 
+static bool power_log_map(const hm_kernels *kernels, const void *attributes,
+                          const double *const *inputs, uint32_t repeated, double *output, int64_t n)
+{
+    (void)attributes, (void)repeated;
+    return kernels->elementwise->unary[HM_UNARY_log]((size_t)n, inputs[0], output);
+}
+
+static hm_status power_log_refuse(hm_context *ctx, const hm_node *node, const double *x,
+                                  int64_t index)
+{
+    (void)node;
+    return x[0] < 0 ? hm_fail_domain(ctx, "base", index, x[0],
+                                     ">= 0, for the derivative in its exponent")
+                    : HMATH_OK;
+}
+
+static hm_status power_log_shape(hm_context *ctx, hm_node *const *inputs, int32_t count,
+                                 const void *attributes, hm_shape *out)
+{
+    (void)ctx, (void)count, (void)attributes;
+    *out = hm_node_shape(inputs[0]);
+    return HMATH_OK;
+}
+
+static void power_log_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
+                              hm_node **cotangents)
+{
+    (void)wanted;
+    cotangents[0] = hm_ad_divide(g, cotangent, node->inputs[0]);
+}
+
+/* A logarithm under another name, so that it fails as what it is: part of the derivative of a power. */
+const hm_op hm_op_power_log = {.name = "autodiff.power",
+                               .word = "log",
+                               .arguments = base_exponent,
+                               .arity = 1,
+                               .shape = power_log_shape,
+                               .map = power_log_map,
+                               .refuse = power_log_refuse,
+                               .reverse = power_log_reverse};
+
 /* log x where x is not 0, else 0: the part of x^y * log x that is left when x^y is 0. */
 static hm_node *log_or_zero(hm_graph *g, hm_node *x)
 {
     hm_node *is_zero = hm_ad_equal(g, x, hm_ad_constant(g, 0.0));
-    return hm_ad_log(g, hm_ad_select(g, is_zero, hm_ad_constant(g, 1.0), x));
+    return hm_graph_make1(g, &hm_op_power_log, NULL, 0,
+                          hm_ad_select(g, is_zero, hm_ad_constant(g, 1.0), x));
 }
 
 static hm_node *power_slope(hm_graph *g, hm_node *base, hm_node *exponent)
@@ -441,15 +493,16 @@ const hm_op hm_op_power = {.name = "autodiff.power",
                            .arguments = base_exponent,
                            .arity = 2,
                            .flags = HM_OP_REPEATS,
-                           .shape = broadcast,
+                           .shape = broadcast_power,
                            .map = power_map,
                            .refuse = power_refuse,
                            .reverse = power_reverse};
 
-const hm_op hm_op_power_slope = {.name = "autodiff.power_slope",
+const hm_op hm_op_power_slope = {.name = "autodiff.power",
+                                 .word = "power_slope",
                                  .arguments = base_exponent,
                                  .arity = 2,
-                                 .shape = broadcast,
+                                 .shape = broadcast_power,
                                  .map = power_slope_map,
                                  .refuse = power_slope_refuse,
                                  .reverse = power_slope_reverse};

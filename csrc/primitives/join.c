@@ -20,7 +20,7 @@ static hm_status concatenate_shape(hm_context *ctx, hm_node *const *inputs, int3
         return hm_fail_index(ctx, "axis", HM_SCALAR, axis, shape.rank);
     for (int32_t i = 1; i < count && st == HMATH_OK; i++) {
         hm_shape next = hm_node_shape(inputs[i]);
-        st = hm_concatenate_shape(ctx, axis, &next, &shape);
+        st = hm_concatenate_shape(ctx, "values", axis, &next, &shape);
     }
     if (st == HMATH_OK)
         *out = shape;
@@ -130,9 +130,13 @@ hm_node *hm_ad_stack_along(hm_graph *g, hm_node *const *values, int32_t count, i
     hm_node **grown = hm_alloc((size_t)count * sizeof *grown), *made = NULL;
     if (!grown)
         return hm_graph_fail(g, hm_fail_memory(g->ctx));
+    const hm_shape first = hm_node_shape(values[0]);
+    hm_shape shape;
+    hm_status st = hm_stack_shape(g->ctx, "values", &first, 1, axis, &shape);
     for (int32_t i = 0; i < count; i++) {
-        hm_shape own = hm_node_shape(values[i]), shape;
-        hm_status st = hm_stack_shape(g->ctx, &own, 1, axis, &shape);
+        const hm_shape own = hm_node_shape(values[i]);
+        if (st == HMATH_OK && !hm_shape_equal(&first, &own))
+            st = hm_fail_shapes(g->ctx, "values", &first, &own);
         grown[i] = st == HMATH_OK ? hm_ad_reshape(g, values[i], &shape) : hm_graph_fail(g, st);
     }
     made = hm_ad_concatenate(g, grown, count, axis);

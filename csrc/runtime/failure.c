@@ -32,8 +32,8 @@ const char *hm_number_text(double x, char text[HM_NUMBER])
         return x > 0 ? "inf" : "-inf";
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, HM_NUMBER, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
-            break;
+        if (strtod(text, NULL) == x && !(fabs(x) < 1e16 && strstr(text, "e+")))
+            break; /* an exponent is for what has no better form: 1500, not 1.5e+03 */
     }
     put_point(text);
     return text;
@@ -203,6 +203,14 @@ hm_status hm_fail_type_text(hm_context *ctx, const char *argument, const char *e
     const char *article = strchr("AIR", actual[0]) != NULL ? "an" : "a";
     say(failure, "%s is %s %s; required %s", argument, article, failure->actual, failure->expected);
     return HMATH_CHECKED;
+}
+
+void hm_fail_where(hm_context *ctx, const char *relation, const char *where)
+{
+    char *message = hm_context_failure(ctx)->message;
+    const size_t length = strlen(message);
+    if (length + strlen("; ") + strlen(relation) + strlen(" ") + strlen(where) < HM_MESSAGE)
+        snprintf(message + length, HM_MESSAGE - length, "; %s %s", relation, where);
 }
 
 hm_status hm_fail_memory(hm_context *ctx)

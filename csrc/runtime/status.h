@@ -63,6 +63,12 @@ hm_status hm_fail_type(hm_context *ctx, const char *argument, const char *expect
 hm_status hm_fail_type_text(hm_context *ctx, const char *argument, const char *expected,
                             const char *actual);
 
+/*
+ * Say where the failure just recorded stands, behind its message: "...; in log(x - 1)". Left out where there is
+ * no room for all of it.
+ */
+void hm_fail_where(hm_context *ctx, const char *relation, const char *where);
+
 /* HMATH_NO_MEMORY; allocates nothing. */
 hm_status hm_fail_memory(hm_context *ctx);
 

@@ -216,27 +216,27 @@ static hm_status check_axis(hm_context *ctx, int64_t axis, int64_t bound)
                                      : hm_fail_index(ctx, "axis", HM_SCALAR, axis, bound);
 }
 
-hm_status hm_concatenate_shape(hm_context *ctx, int64_t axis, const hm_shape *next,
-                               hm_shape *joined)
+hm_status hm_concatenate_shape(hm_context *ctx, const char *argument, int64_t axis,
+                               const hm_shape *next, hm_shape *joined)
 {
     hm_shape aligned = *next;
     if (next->rank == joined->rank)
         aligned.extent[axis] = joined->extent[axis];
     if (!hm_shape_equal(joined, &aligned))
-        return hm_fail_shapes(ctx, "tensors", joined, next);
+        return hm_fail_shapes(ctx, argument, joined, next);
     if (!hm_add_int(joined->extent[axis], next->extent[axis], &joined->extent[axis]))
         return hm_fail_memory(ctx);
     return HMATH_OK;
 }
 
-hm_status hm_stack_shape(hm_context *ctx, const hm_shape *shape, int64_t count, int64_t axis,
-                         hm_shape *out)
+hm_status hm_stack_shape(hm_context *ctx, const char *argument, const hm_shape *shape,
+                         int64_t count, int64_t axis, hm_shape *out)
 {
     hm_status st = check_axis(ctx, axis, (int64_t)shape->rank + 1);
     if (st != HMATH_OK)
         return st;
     if (shape->rank == HM_MAX_RANK)
-        return hm_fail_shape(ctx, "tensors", "rank 0 to 7", "rank 8");
+        return hm_fail_shape(ctx, argument, "rank 0 to 7", "rank 8");
     hm_shape result = {.rank = shape->rank + 1};
     for (int32_t i = 0; i < result.rank; i++)
         result.extent[i] = i == axis ? count : shape->extent[i - (i > axis)];
@@ -287,7 +287,7 @@ hm_status hm_concatenate(hm_context *ctx, const hm_value *const *tensors, int64_
     hm_shape joined = tensor_at(tensors, 0)->shape;
     hm_status st = check_axis(ctx, axis, joined.rank);
     for (int64_t i = 1; i < count && st == HMATH_OK; i++)
-        st = hm_concatenate_shape(ctx, axis, &tensor_at(tensors, i)->shape, &joined);
+        st = hm_concatenate_shape(ctx, "tensors", axis, &tensor_at(tensors, i)->shape, &joined);
     return st != HMATH_OK ? st : join(ctx, tensors, count, &joined, axis, false, out);
 }
 
@@ -298,7 +298,7 @@ hm_status hm_stack(hm_context *ctx, const hm_value *const *tensors, int64_t coun
         return hm_fail_empty(ctx, "tensors");
     const hm_shape *first = &tensor_at(tensors, 0)->shape;
     hm_shape result;
-    hm_status st = hm_stack_shape(ctx, first, count, axis, &result);
+    hm_status st = hm_stack_shape(ctx, "tensors", first, count, axis, &result);
     if (st != HMATH_OK)
         return st;
     for (int64_t i = 1; i < count; i++) {

@@ -60,13 +60,16 @@ hm_status hm_slicing_create(hm_context *ctx, const hm_shape *input, const int64_
 hm_status hm_slice(hm_context *ctx, const hm_tensor *input, const int64_t *start,
                    const int64_t *stop, const int64_t *step, hm_tensor **out);
 
-/* `joined` grown along `axis` by one more shape, which has to match it along the others. */
-hm_status hm_concatenate_shape(hm_context *ctx, int64_t axis, const hm_shape *next,
-                               hm_shape *joined);
+/*
+ * `joined` grown along `axis` by one more shape, which has to match it along the others. `argument` is what
+ * failures call the list that the tensors come in.
+ */
+hm_status hm_concatenate_shape(hm_context *ctx, const char *argument, int64_t axis,
+                               const hm_shape *next, hm_shape *joined);
 
 /* The shape of `count` tensors of one shape side by side along a new axis. */
-hm_status hm_stack_shape(hm_context *ctx, const hm_shape *shape, int64_t count, int64_t axis,
-                         hm_shape *out);
+hm_status hm_stack_shape(hm_context *ctx, const char *argument, const hm_shape *shape,
+                         int64_t count, int64_t axis, hm_shape *out);
 
 /* Tensors of one kind, which is the caller's to see to; count >= 0. */
 hm_status hm_concatenate(hm_context *ctx, const hm_value *const *tensors, int64_t count,

@@ -200,6 +200,12 @@ def renamed(error: errors.HMathError, of: str = "", **names: str) -> errors.HMat
     return type(error)(replace(found, operation=name, argument=argument, message=message))
 
 
+def placed(error: errors.HMathError, where: str) -> errors.HMathError:
+    """The same failure, saying where it stands: "...; for input x"."""
+    found = error.math_error
+    return type(error)(replace(found, message=f"{found.message}; {where}"))
+
+
 def overflow(argument: str, index: int | None = None) -> errors.Overflow:
     """An integer that has no 64-bit (or, for a Double, no finite) form."""
     name = operation()

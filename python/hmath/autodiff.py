@@ -14,8 +14,8 @@ checked when a node is made, numbers when it is evaluated. Operands broadcast as
 which runs a whole training step in one call; :func:`evaluate` and its relatives compile once and remember
 the program on the output.
 
-A failure while numbers are computed is the operation's own error, with the node's operation named:
-``autodiff.log: value[3] = -1.0; required > 0``.
+A failure while numbers are computed is the operation's own error, with the node's operation and formula named:
+``autodiff.log: value[3] = -1.0; required > 0; in log(x - y)``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ._failure import (
     dimension_mismatch,
     domain_error,
     index_out_of_bounds,
+    placed,
     renamed,
     type_mismatch,
 )
@@ -206,6 +207,9 @@ class Node(Owner):
         text = _string(invoke(lib.hmath_autodiff_to_text, self._open()))
         shape = self.shape
         return f"<{type(self).__name__} {list(shape)}: {text}>" if shape else f"<Expr: {text}>"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a node has no truth value before it is evaluated; see select()")
 
     def __hash__(self) -> int:
         return hash(self._address())
@@ -842,7 +846,10 @@ def _axes(axis: Axes, rank: int) -> tuple[int, Any]:
 def _reduce(function: Any, value: Any, axis: Axes, keepdims: bool) -> Node:
     handle = _operand(value, "value")
     count, axes = _axes(axis, len(_shape_of(handle)))
-    return _node(invoke(function, handle, count, axes, _convert.boolean(keepdims, "keepdims")[3]))
+    try:
+        return _node(invoke(function, handle, count, axes, _convert.boolean(keepdims, "keepdims")[3]))
+    except HMathError as error:
+        raise renamed(error, axes="axis") from None
 
 
 @reduction
@@ -1117,6 +1124,16 @@ def _bound(x: Any, argument: str) -> CData:
     return make(_convert.double(x, argument))
 
 
+def _bound_at(i: int, x: Any, argument: str, variables: Iterable[Any]) -> CData:
+    """The same for input `i`, which a failure names: by its variable where `variables` are known."""
+    try:
+        return _bound(x, argument)
+    except HMathError as error:
+        variable = next(itertools.islice(variables, i, None), None)
+        name = variable.name if isinstance(variable, Node) else None
+        raise placed(error, f"for input {name or f'number {i}'}") from None
+
+
 @owns(lib.HMATH_KIND_PROGRAM)
 class Program(Owner):
     """A compiled graph (kind 300): call it with one value per input, in the order of the inputs.
@@ -1164,14 +1181,17 @@ class Program(Owner):
         return copy
 
 
-def _run(program: Handle, inputs: tuple[Any, ...], argument: str) -> list[Value]:
+def _run(
+    program: Handle, inputs: tuple[Any, ...], argument: str, variables: Iterable[Any] = ()
+) -> list[Value]:
     """The outputs: floats for Exprs, TensorDoubles for ADTensors."""
     results = _native.run(program, inputs)
     if results is None:  # an array, or no input at all; or this thread has no context yet
         if program._dropped:
             raise closed("self")
         context()
-        results = _native.run(program, tuple(adopt(Handle, _bound(x, argument)) for x in inputs))
+        bound = [_bound_at(i, x, argument, variables) for i, x in enumerate(inputs)]
+        results = _native.run(program, tuple(adopt(Handle, handle) for handle in bound))
     if not isinstance(results, list):
         try:
             check(lib.HMATH_NO_MEMORY if results is None else results)
@@ -1237,7 +1257,15 @@ def _mapping(bindings: Any) -> Bindings:
 def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:
     """The handles of the variables and of what they stand for."""
     variables = [_operand(v, "bindings") for v in _mapping(bindings)]
-    return variables, [_bound(x, "bindings") for x in bindings.values()]
+    return variables, _bound_all(bindings, bindings, "bindings")
+
+
+def _bound_all(values: Bindings, variables: Iterable[Any], argument: str) -> list[CData]:
+    """What variables stand for; NULL for those without a value."""
+    return [
+        _bound_at(i, values[v], argument, variables) if v in values else ffi.NULL
+        for i, v in enumerate(variables)
+    ]
 
 
 @overload
@@ -1247,8 +1275,8 @@ def evaluate(output: Sequence[Evaluated[WantedT]], bindings: Bindings | None = N
 def evaluate(output: Any, bindings: Bindings | None = None) -> Value | list[Any]:
     """The value of a node, or of several: a float for an Expr, a TensorDouble for an ADTensor.
 
-    `bindings` maps each variable of the graph to a number, a Tensor or an array of float64. ``DomainError``: a
-    variable is missing, or takes no part. ``DimensionMismatch``, ``TypeMismatch``, ``NonFinite``: a value.
+    `bindings` maps each variable of the graph to a number, a Tensor or an array of float64; one that takes no part
+    is let be. ``DomainError``: a variable is missing. ``DimensionMismatch``, ``TypeMismatch``, ``NonFinite``: a value.
     """
     one = isinstance(output, Node)
     owners = [output] if one else _listed(output, "output")
@@ -1265,7 +1293,7 @@ def evaluate(output: Any, bindings: Bindings | None = None) -> Value | list[Any]
         program = _program(owners[0], "value", (owners, given), build)
     else:
         program = adopt(Handle, build()[0])
-    results = _run(program, tuple(given.values()), "bindings")
+    results = _run(program, tuple(given.values()), "bindings", given)
     return results[0] if one else results
 
 
@@ -1306,7 +1334,7 @@ def value_and_gradient(output: Any, bindings: Bindings, wrt: Any = None) -> tupl
             raise renamed(error, inputs="bindings") from None
 
     program = _program(output, "gradient", (asked, bindings), build)
-    results = _run(program, tuple(bindings.values()), "bindings")
+    results = _run(program, tuple(bindings.values()), "bindings", bindings)
     return results[0], results[1] if isinstance(wrt, Node) else results[1:]
 
 
@@ -1334,7 +1362,7 @@ def jvp(output: Any, bindings: Bindings, tangents: Bindings) -> tuple[Value, Val
     for moving in tangents:
         if moving not in bindings:
             raise type_mismatch("tangents", "variables of bindings", moving)
-    along = [_bound(tangents[v], "tangents") if v in tangents else ffi.NULL for v in bindings]
+    along = _bound_all(tangents, bindings, "tangents")
     value, tangent = _new("hmath_value **"), _new("hmath_value **")
     given = _array(variables), _array(values), _array(along), len(values)
     try:

@@ -399,7 +399,10 @@ class Tensor(Owner):
         count, axes = self._axes(axis)
         keep = _convert.boolean(keep, "keep")[3]
         out, result = ffi.new("hmath_value **"), ffi.new("bridge_result *")
-        check(lib.hmath_tensor_var_mean(context(), handle, count, axes, given, keep, out))
+        try:
+            check(lib.hmath_tensor_var_mean(context(), handle, count, axes, given, keep, out))
+        except HMathError as error:
+            raise renamed(error, axes="axis") from None
         lib.bridge_describe(out[0], result)
         return plain(result, tuple[TensorDouble, TensorDouble])
 
@@ -418,7 +421,10 @@ class Tensor(Owner):
         handle = self._open("input")
         count, axes = self._axes(axis)
         kept = _convert.boolean(keep, "keep")[3]
-        return adopt(TensorDouble, invoke(getattr(lib, name), handle, count, axes, kept))
+        try:
+            return adopt(TensorDouble, invoke(getattr(lib, name), handle, count, axes, kept))
+        except HMathError as error:
+            raise renamed(error, axes="axis") from None
 
     def _axes(self, axis: int | Sequence[int] | None) -> tuple[int, Any]:
         """How many axes, and which, as the C functions take them."""

@@ -104,6 +104,11 @@ static hm_node *build_power_slope(hm_graph *g, hm_node *const *x)
     return hm_graph_make2(g, &hm_op_power_slope, NULL, 0, x[0], x[1]);
 }
 
+static hm_node *build_power_log(hm_graph *g, hm_node *const *x)
+{
+    return hm_graph_make1(g, &hm_op_power_log, NULL, 0, x[0]);
+}
+
 BUILD2(sqrt_slope)
 
 /* Two heads: x[0] side by side, x[1] as `beside` says, either turned. */
@@ -770,6 +775,7 @@ static const sample samples[] = {
     UNARY(exp, -1, 1, true),
     UNARY(expm1, -1, 1, true),
     UNARY(log, 0.5, 2, true),
+    UNARY(power_log, 0.5, 2, true),
     UNARY(log1p, -0.4, 1, true),
     UNARY(sin, -3, 3, true),
     UNARY(cos, -3, 3, true),

@@ -575,9 +575,9 @@ def test_what_a_run_refuses_bears_the_name_of_its_node() -> None:
         ad.evaluate(
             layers.dense_ad(v, ad.constant(np.full((2, 3), 1e200)), ad.constant(np.zeros(2))), {v: at * 1e200}
         )
-    with pytest.raises(errors.DomainError, match=r"autodiff\.sqrt_slope: value\[1\] = 0\.0; required > 0"):
+    with pytest.raises(errors.DomainError, match=r"autodiff\.sqrt: value\[1\] = 0\.0; required > 0"):
         ad.value_and_gradient(ad.sum(ad.sqrt(v)), {v: at})
-    with pytest.raises(errors.DomainError, match=r"autodiff\.power_slope: base = 0\.0"):
+    with pytest.raises(errors.DomainError, match=r"autodiff\.power: base = 0\.0"):
         ad.value_and_gradient(x**0.5, {x: 0.0})
 
 
@@ -1081,3 +1081,108 @@ def test_inputs_of_a_program_are_named_by_their_place() -> None:
         with pytest.raises(hmath.DomainError, match=rf"autodiff\.compile: inputs\[{index}\]") as caught:
             ad.compile([x * y], inputs)  # type: ignore[arg-type]
         assert caught.value.math_error.index == index
+
+
+@pytest.mark.parametrize(
+    ("output", "at", "message"),
+    [
+        (
+            lambda x, y: ad.log(x) + ad.log(x - y),
+            (1.0, 2.0),
+            "autodiff.log: value = -1.0; required > 0; in log(x - y)",
+        ),
+        (
+            lambda x, y: ad.exp(y * 1500.0),
+            (1.0, 1.0),
+            "autodiff.exp: the result is not representable; in exp(y * 1500)",
+        ),
+        (
+            lambda x, y: ad.gradient(ad.sqrt(x) * y, x),
+            (0.0, 1.0),
+            "autodiff.sqrt: value = 0.0; required > 0, for its derivative; in sqrt_slope(y * 0.5, sqrt(x))",
+        ),
+        (
+            lambda x, y: ad.gradient(x**y, x),
+            (0.0, 0.5),
+            "autodiff.power: base = 0.0; required != 0 under an exponent below 1, for its derivative; "
+            "in power_slope(x, y)",
+        ),
+        (
+            lambda x, y: ad.gradient(x**y, y),
+            (-2.0, 2.0),
+            "autodiff.power: base = -2.0; required >= 0, for the derivative in its exponent; "
+            "in log(select(x == 0, 1, x))",
+        ),
+    ],
+)
+def test_failures_say_in_which_node(output: Any, at: tuple[float, float], message: str) -> None:
+    x, y = ad.variable("x"), ad.variable("y")
+    with pytest.raises(errors.HMathError) as caught:
+        ad.evaluate(output(x, y), dict(zip((x, y), at, strict=True)))
+    assert str(caught.value) == message
+
+
+def test_failures_in_tiles_and_steps_say_in_which_node() -> None:
+    x, table = ad.variable("x", (3,)), ad.variable("table", (2, 2))
+    at = {x: np.array([1.0, -1.0, 2.0]), table: np.ones((2, 2))}
+    with pytest.raises(errors.DomainError, match=r"value\[1\] = -1\.0; required > 0; in log\(x\)$"):
+        ad.evaluate(ad.exp(ad.log(x)) + ad.log(x * x), at)
+    with pytest.raises(errors.IndexOutOfBounds, match=r"; in gather\(table, x\)$"):
+        ad.evaluate(ad.gather(table, x), at)
+    with pytest.raises(errors.DimensionMismatch, match=r"forward has dimension \(2,\); .*; in custom\(x\)$"):
+        ad.evaluate(ad.custom([x], lambda v: np.ones(2), shape=(3,)), at)
+
+
+def test_failures_to_bind_say_which_variable() -> None:
+    x, y, nameless = ad.variable("x", (2,)), ad.variable("y"), ad.variable("")
+    z, good = ad.sum(x) * y + nameless, np.ones(2)
+    calls: list[Callable[[Any, Any], Any]] = [
+        ad.evaluate,
+        ad.value_and_gradient,
+        lambda z, at: ad.jvp(z, at, {}),
+        lambda z, at: ad.jacobian(z, at, x),
+    ]
+    for wrong in (np.ones(3), np.array([1.0, np.inf]), np.ones(2, np.float32), [1.0, 2.0], 1.0):
+        for call in calls:
+            with pytest.raises(errors.HMathError, match=r"bindings.*; for input x$"):
+                call(z, {y: 1.0, x: wrong, nameless: 0.0})
+    with pytest.raises(errors.NonFinite, match=r"bindings = nan is not finite; for input number 2$"):
+        ad.evaluate(z, {y: 1.0, x: good, nameless: math.nan})
+    step = ad.compile(z, [nameless, x, y])
+    with pytest.raises(errors.TypeMismatch, match=r"inputs is a list; .*; for input number 1$"):
+        step(0.0, [1.0, 2.0], 1.0)  # type: ignore[arg-type]
+    with pytest.raises(errors.DimensionMismatch, match=r"inputs has dimension \(3,\); .*; for input x$"):
+        step(0.0, np.ones(3), 1.0)
+    with pytest.raises(errors.DimensionMismatch, match=r"tangents has dimension .*; for input x$"):
+        ad.jvp(z, {y: 1.0, x: good, nameless: 0.0}, {y: 1.0, x: np.ones(3)})
+    with pytest.raises(errors.NonFinite, match=r"tangents = inf is not finite; for input y$"):
+        ad.jvp(z, {y: 1.0, x: good, nameless: 0.0}, {y: math.inf})
+
+
+def test_shapes_that_do_not_fit_are_named_as_the_function_names_them() -> None:
+    x, wide, long = ad.variable("x", (3,)), ad.variable("wide", (2, 3)), ad.variable("long", (4,))
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: ad.select(x, wide, long), "autodiff.select: b has dimension (4,)"),
+        (lambda: ad.select(long, x, 1.0), "autodiff.select: a has dimension (3,)"),
+        (lambda: ad.power(x, long), "autodiff.power: exponent has dimension (4,)"),
+        (
+            lambda: ad.concatenate([x, wide]),
+            "autodiff.concatenate: values has dimension (2, 3); required (3,)",
+        ),
+        (lambda: ad.stack([x, wide]), "autodiff.stack: values has dimension (2, 3); required (3,)"),
+        (lambda: ad.sum(wide, (0, 0)), "autodiff.sum: axis[1] = 0; required no axis twice"),
+        (lambda: wide.mean((0, -2)), "autodiff.mean: axis[1] = 0; required no axis twice"),
+        (lambda: tensor.zeros([2, 3]).sum((0, 0)), "tensor.sum: axis[1] = 0; required no axis twice"),
+    ]
+    for call, found in calls:
+        with pytest.raises(errors.HMathError) as caught:
+            call()
+        assert str(caught.value).startswith(found)
+
+
+def test_a_node_has_no_truth_value() -> None:
+    """`if ad.less(x, y):` was always true."""
+    x = ad.variable("x")
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(ad.less(x, 1.0))
+    assert x in [x] and x not in [ad.variable("x")]

@@ -548,7 +548,7 @@ def test_operands_that_are_none() -> None:
         (lambda: of(LEFT) + of(np.ones(2)), hmath.DimensionMismatch, "right", None),
         (lambda: of(LEFT) @ of(LEFT), hmath.DimensionMismatch, "right", None),
         (lambda: of(LEFT).sum(2), hmath.IndexOutOfBounds, "axis", 0),
-        (lambda: of(LEFT).sum([0, 0]), hmath.DomainError, "axes", 1),
+        (lambda: of(LEFT).sum([0, 0]), hmath.DomainError, "axis", 1),
         (lambda: of(LEFT).var_mean(2), hmath.IndexOutOfBounds, "axis", 0),
         (lambda: of(LEFT).var_mean(0, -1), hmath.DomainError, "correction", None),
         (lambda: of(LEFT).var_mean(0, LEFT.shape[0]), hmath.DomainError, "correction", None),

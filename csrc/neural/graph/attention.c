@@ -105,7 +105,7 @@ static void reverse_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wan
                          hm_node **cotangents)
 {
     if (wanted[0])
-        hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+        hm_graph_fail(g, hm_fail_first_order(g->ctx, node->op));
     else
         cotangents[1] = hm_graph_make2(g, node->op, hm_node_attributes(node), node->attribute_size,
                                        node->inputs[0], u);

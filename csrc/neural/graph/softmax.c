@@ -204,7 +204,7 @@ static void symmetric_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *w
                            hm_node **cotangents)
 {
     if (wanted[0])
-        hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+        hm_graph_fail(g, hm_fail_first_order(g->ctx, node->op));
     else
         cotangents[1] = hm_graph_make2(g, node->op, NULL, 0, node->inputs[0], u);
 }
@@ -214,7 +214,7 @@ static void log_softmax_reverse_rule(hm_graph *g, hm_node *node, hm_node *w, con
                                      hm_node **cotangents)
 {
     if (wanted[0]) {
-        hm_graph_fail(g, hm_fail_not_differentiable(g->ctx, node->op));
+        hm_graph_fail(g, hm_fail_first_order(g->ctx, node->op));
         return;
     }
     hm_node *p = hm_ad_exp(g, node->inputs[0]);
