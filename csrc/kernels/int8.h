@@ -35,8 +35,8 @@ typedef struct hm_int8_kernels {
      */
     bool (*granted)(void);
 
-    /* Bytes of one step of depth in a packed sliver and panel. A sliver has a word more for each row. */
-    size_t left_step, right_step;
+    /* Bytes of one step of depth in a packed sliver and panel; a sliver has left_head bytes more. */
+    size_t left_step, right_step, left_head;
 
     /* rows <= tile_rows, row-major with the given stride, into a sliver. */
     void (*pack_left)(int64_t rows, int64_t depth, const int8_t *left, int64_t stride,

@@ -35,7 +35,7 @@ static void check_product(const hm_int8_kernels *k, int64_t rows, int64_t column
     const size_t panel = k->right_step * (size_t)padded + 64; /* a gap */
     int8_t *left = malloc((size_t)(rows * left_stride)),
            *right = malloc((size_t)(depth * right_stride) + 1);
-    void *sliver = malloc(k->left_step * (size_t)padded + (size_t)k->tile_rows * 4);
+    void *sliver = malloc(k->left_step * (size_t)padded + k->left_head);
     void *packed = malloc((size_t)panels * panel);
     double *totals = malloc(sizeof(double) * (size_t)columns),
            *scales = malloc(sizeof(double) * (size_t)columns),

@@ -174,6 +174,7 @@ const hm_int8_kernels HM_K(int8) = {
     .unit = UNIT,
     .left_step = ROWS * PACKED_SIZE,
     .right_step = COLUMNS * PACKED_SIZE,
+    .left_head = ROWS * sizeof(int32_t),
     .pack_left = pack_left,
     .pack_right = pack_right,
     .multiply = multiply,

@@ -142,7 +142,7 @@ static hm_status multiply(hm_context *ctx, product *p)
         .tile_rows = k->tile_rows,
         .tile_columns = k->tile_columns,
         .depth_block = DEPTH_BLOCK,
-        .sliver_bytes = k->left_step * padded(p) + (size_t)k->tile_rows * sizeof(int32_t),
+        .sliver_bytes = k->left_step * padded(p) + k->left_head,
         .panel_bytes = panel_bytes(p),
         .serial = SERIAL,
         .pack_right = pack_right,
