@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum { NEVER = -1 };
 
@@ -51,3 +52,20 @@ void *hm_alloc_aligned(size_t bytes, size_t alignment)
 }
 
 void hm_free(void *block) { free(block); }
+
+/* Twice as much is certain to hold a multiple; what stands before and after it goes back. */
+void *hm_map(size_t bytes)
+{
+    if (refused() || bytes > (size_t)PTRDIFF_MAX / 2)
+        return NULL;
+    char *room = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return NULL;
+    char *pages = (char *)(((uintptr_t)room + bytes - 1) & ~(uintptr_t)(bytes - 1));
+    if (pages != room)
+        munmap(room, (size_t)(pages - room));
+    munmap(pages + bytes, (size_t)(room + bytes - pages));
+    return pages;
+}
+
+void hm_unmap(void *pages, size_t bytes) { munmap(pages, bytes); }

@@ -18,6 +18,13 @@ void *hm_alloc_aligned(size_t bytes, size_t alignment); /* a power of two; freed
 void hm_free(void *block);
 
 /*
+ * Pages of the system's, at a multiple of their own size, a power of two, and zero: none of them is there before
+ * it is touched, which nobody can say of memory that an allocator may have had in its hands.
+ */
+void *hm_map(size_t bytes);
+void hm_unmap(void *pages, size_t bytes);
+
+/*
  * For tests: let `n` more allocations succeed in the whole process and fail the one after them, once.
  * A negative n never fails. hm_test_allocation_failed() tells whether the failure has happened.
  */

@@ -9,24 +9,54 @@
 
 /*
  * Small blocks are malloc's business, which is good at them. From 32 KiB up, sizes are rounded to four
- * steps an octave (at most 25 % is wasted) and blocks of one step are kept in a stack. The cache as a
- * whole holds at most 256 MiB, and no single block beyond 128 MiB.
+ * steps an octave, with room for a header besides (at most 25 % is wasted, and nothing of a power of two),
+ * and blocks of one step are kept in a stack. The cache as a whole holds at most 256 MiB, and no single
+ * block beyond 128 MiB.
+ *
+ * Parameters and what is computed from them are often some hundred kilobytes each and tens of megabytes in
+ * all: on pages of 4 KiB that is more than the processor keeps translations for. So blocks of 128 KiB up to a
+ * huge page are cut from slabs that lie on huge pages, one after the other. A slab goes when all its blocks
+ * have gone; until then, one that leaves the cache gives its pages back and its place stays empty.
  */
 #define CACHE_BOUND ((size_t)256 << 20)
-#define BLOCK_BOUND ((size_t)128 << 20)
+#define BLOCK_BOUND (((size_t)128 << 20) + HM_ALIGNMENT)
 #define SMALLEST ((size_t)32 << 10)
+#define SMALLEST_CUT ((size_t)128 << 10)
 #define HUGE_PAGE ((size_t)2 << 20)
+#define SLAB ((size_t)16 << 20)
+#define LARGEST_PAGE ((size_t)64 << 10) /* of the ordinary ones, on any machine */
 
 enum { STEPS = 4, OCTAVES = 13, CLASSES = STEPS * OCTAVES }; /* 32 KiB ... 128 MiB and above */
+
+/* Where memory errors are looked for, each block has to be one of the allocator's own. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CUTS 0
+#endif
+#endif
+#if !defined(CUTS) && defined(__SANITIZE_ADDRESS__)
+#define CUTS 0
+#endif
+#ifndef CUTS
+#define CUTS 1
+#endif
 
 typedef struct cached {
     struct cached *next;
 } cached;
 
+/* The first bytes of what it manages, at a multiple of SLAB. */
+typedef struct slab {
+    size_t used;    /* bytes from its beginning */
+    int64_t blocks; /* in use or cached, and one more while new ones are cut from it */
+} slab;
+
 static struct {
     pthread_mutex_t lock;
     cached *blocks[CLASSES];
     size_t bytes;
+    slab *open; /* the one that blocks are cut from, or NULL */
+    int64_t slabs;
 } cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The class whose size is the smallest that holds `bytes`, and that size; -1 where it is not cached. */
@@ -34,13 +64,94 @@ static int class_of(size_t bytes, size_t *capacity)
 {
     if (bytes < SMALLEST || bytes > BLOCK_BOUND)
         return -1;
+    const size_t payload = bytes - SMALLEST < HM_ALIGNMENT ? SMALLEST : bytes - HM_ALIGNMENT;
     int octave = 0;
-    while ((SMALLEST << (octave + 1)) <= bytes)
+    while ((SMALLEST << (octave + 1)) <= payload)
         octave++;
     size_t base = SMALLEST << octave, step = base / STEPS;
-    size_t steps = (bytes - base + step - 1) / step;
-    *capacity = base + steps * step;
+    size_t steps = (payload - base + step - 1) / step;
+    *capacity = base + steps * step + HM_ALIGNMENT;
     return octave * STEPS + (int)steps;
+}
+
+static size_t class_capacity(int class)
+{
+    const size_t base = SMALLEST << class / STEPS;
+    return base + (size_t)(class % STEPS) * (base / STEPS) + HM_ALIGNMENT;
+}
+
+/* ------------------------------------------------- slabs, under the lock */
+
+static bool is_cut(size_t capacity)
+{
+    return CUTS && capacity >= SMALLEST_CUT && capacity < HUGE_PAGE;
+}
+
+static void drop(slab *s)
+{
+    if (--s->blocks > 0)
+        return;
+    cache.slabs--;
+    hm_unmap(s, SLAB);
+}
+
+static void close_slab(void)
+{
+    if (cache.open)
+        drop(cache.open);
+    cache.open = NULL;
+}
+
+/* The first huge page of all is left to small ones, so that who needs little gets no more. */
+static slab *open_slab(void)
+{
+    slab *s = hm_map(SLAB);
+    if (!s)
+        return NULL;
+    const size_t plain = cache.slabs++ ? 0 : HUGE_PAGE;
+    madvise((char *)s + plain, SLAB - plain,
+            MADV_HUGEPAGE); /* a wish; the answer does not matter */
+    *s = (slab){.used = HM_ALIGNMENT, .blocks = 1};
+    return s;
+}
+
+static void *cut(size_t capacity)
+{
+    if (cache.open && cache.open->used + capacity > SLAB)
+        close_slab();
+    if (!cache.open && !(cache.open = open_slab()))
+        return NULL;
+    void *block = (char *)cache.open + cache.open->used;
+    cache.open->used += capacity;
+    cache.open->blocks++;
+    return block;
+}
+
+static void give_pages_back(void *block, size_t capacity)
+{
+    const uintptr_t first = ((uintptr_t)block + LARGEST_PAGE - 1) & ~(LARGEST_PAGE - 1);
+    const uintptr_t end = ((uintptr_t)block + capacity) & ~(LARGEST_PAGE - 1);
+    madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
+static void uncut(void *block, size_t capacity)
+{
+    slab *s = (slab *)((uintptr_t)block & ~(uintptr_t)(SLAB - 1));
+    if (s->blocks > 1)
+        give_pages_back(block, capacity);
+    drop(s);
+}
+
+/* ------------------------------------------------- blocks */
+
+static void *take_cached(int class, size_t capacity)
+{
+    cached *found = cache.blocks[class];
+    if (found) {
+        cache.blocks[class] = found->next;
+        cache.bytes -= capacity;
+    }
+    return found;
 }
 
 void *hm_block_take(size_t bytes, size_t *capacity)
@@ -49,18 +160,16 @@ void *hm_block_take(size_t bytes, size_t *capacity)
     int class = class_of(bytes, capacity);
     if (class >= 0 && class < CLASSES) {
         pthread_mutex_lock(&cache.lock);
-        cached *found = cache.blocks[class];
-        if (found) {
-            cache.blocks[class] = found->next;
-            cache.bytes -= *capacity;
-        }
+        void *block = take_cached(class, *capacity);
+        if (!block && is_cut(*capacity))
+            block = cut(*capacity);
         pthread_mutex_unlock(&cache.lock);
-        if (found)
-            return found;
+        if (block || is_cut(*capacity))
+            return block;
     }
     void *block = hm_alloc_aligned(*capacity, *capacity >= HUGE_PAGE ? HUGE_PAGE : HM_ALIGNMENT);
     if (block && *capacity >= HUGE_PAGE)
-        madvise(block, *capacity, MADV_HUGEPAGE); /* a wish; the answer does not matter */
+        madvise(block, *capacity, MADV_HUGEPAGE);
     return block;
 }
 
@@ -79,6 +188,9 @@ void hm_block_give(void *block, size_t capacity)
             cache.blocks[class] = entry;
             cache.bytes += capacity;
             kept = true;
+        } else if (is_cut(capacity)) {
+            uncut(block, capacity);
+            kept = true;
         }
         pthread_mutex_unlock(&cache.lock);
     }
@@ -91,14 +203,17 @@ void hm_buffer_cache_clear(void)
     cached *all = NULL;
     pthread_mutex_lock(&cache.lock);
     for (int class = 0; class < CLASSES; class ++) {
-        while (cache.blocks[class]) {
-            cached *entry = cache.blocks[class];
-            cache.blocks[class] = entry->next;
-            entry->next = all;
-            all = entry;
+        const size_t capacity = class_capacity(class);
+        for (cached *entry; (entry = take_cached(class, capacity));) {
+            if (is_cut(capacity)) {
+                uncut(entry, capacity);
+            } else {
+                entry->next = all;
+                all = entry;
+            }
         }
     }
-    cache.bytes = 0;
+    close_slab();
     pthread_mutex_unlock(&cache.lock);
     while (all) {
         cached *next = all->next;
@@ -118,6 +233,8 @@ size_t hm_buffer_cache_bytes(void)
 void hm_buffer_cache_lock(void) { pthread_mutex_lock(&cache.lock); }
 
 void hm_buffer_cache_unlock(void) { pthread_mutex_unlock(&cache.lock); }
+
+/* ------------------------------------------------- counted buffers */
 
 /* The header takes the first cache line of its own block, so that data stays aligned. */
 _Static_assert(sizeof(hm_buffer) <= HM_ALIGNMENT, "the header fits in the first cache line");
