@@ -14,3 +14,4 @@ def _as_it_is(function: FunctionT) -> FunctionT:
 
 elementwise = elementwise_or_dual = comparison = choice = power_ = _as_it_is
 operator = reduction = reduction_method = reshape_method = _as_it_is
+descent = moments = clipping = schedule = ramp = _as_it_is

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from ._typing import TensorLike
 from .autodiff import ADTensor, Axes, Dual, Expr, Node, Operand
+from .optim import Number, Scalar, State
 from .tensor import TensorDouble
 
 # An Expr or an ADTensor. (As a union it would have to be taken apart before every use.)
@@ -154,6 +155,121 @@ class ReshapeOfADTensor(Protocol):
     @overload
     def __call__(self, shape: int | Sequence[int], /, *shape_: int) -> ADTensor: ...
 
+class Descent(Protocol):
+    """``sgd``: of nodes, of Tensors and arrays, of anything."""
+
+    @overload
+    def __call__(
+        self,
+        parameters: Sequence[NodeT],
+        gradients: Sequence[Operand],
+        state: Sequence[Operand] | None = None,
+        *,
+        rate: Scalar,
+        momentum: Scalar = 0.0,
+        nesterov: bool = False,
+        weight_decay: Scalar = 0.0,
+    ) -> tuple[list[NodeT], State]: ...
+    @overload
+    def __call__(
+        self,
+        parameters: Sequence[TensorLike],
+        gradients: Sequence[TensorLike],
+        state: Sequence[TensorLike] | None = None,
+        *,
+        rate: Number,
+        momentum: Number = 0.0,
+        nesterov: bool = False,
+        weight_decay: Number = 0.0,
+    ) -> tuple[list[TensorDouble], State]: ...
+    @overload
+    def __call__(
+        self,
+        parameters: Sequence[Operand],
+        gradients: Sequence[Operand],
+        state: Sequence[Operand] | None = None,
+        *,
+        rate: Scalar,
+        momentum: Scalar = 0.0,
+        nesterov: bool = False,
+        weight_decay: Scalar = 0.0,
+    ) -> tuple[list[Either], State]: ...
+
+class Moments(Protocol):
+    """``adam`` and ``adamw``, likewise."""
+
+    @overload
+    def __call__(
+        self,
+        parameters: Sequence[NodeT],
+        gradients: Sequence[Operand],
+        state: Sequence[Operand],
+        *,
+        rate: Scalar,
+        beta1: Scalar = 0.9,
+        beta2: Scalar = 0.999,
+        epsilon: Scalar = 1e-8,
+        weight_decay: Scalar = ...,
+    ) -> tuple[list[NodeT], State]: ...
+    @overload
+    def __call__(
+        self,
+        parameters: Sequence[TensorLike],
+        gradients: Sequence[TensorLike],
+        state: Sequence[TensorLike | float],
+        *,
+        rate: Number,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        epsilon: Number = 1e-8,
+        weight_decay: Number = ...,
+    ) -> tuple[list[TensorDouble], State]: ...
+    @overload
+    def __call__(
+        self,
+        parameters: Sequence[Operand],
+        gradients: Sequence[Operand],
+        state: Sequence[Operand],
+        *,
+        rate: Scalar,
+        beta1: Scalar = 0.9,
+        beta2: Scalar = 0.999,
+        epsilon: Scalar = 1e-8,
+        weight_decay: Scalar = ...,
+    ) -> tuple[list[Either], State]: ...
+
+class Clipping(Protocol):
+    """``clip_by_global_norm``: gradients and their norm."""
+
+    @overload
+    def __call__(self, gradients: Sequence[NodeT], maximum: Number) -> tuple[list[NodeT], Expr]: ...
+    @overload
+    def __call__(
+        self, gradients: Sequence[TensorLike], maximum: Number
+    ) -> tuple[list[TensorDouble], float]: ...
+    @overload
+    def __call__(self, gradients: Sequence[Operand], maximum: Number) -> tuple[list[Either], Either]: ...
+
+class Schedule(Protocol):
+    """``cosine``: a number of numbers, a node where there is one among them."""
+
+    @overload
+    def __call__(self, step: Expr, rate: Scalar, steps: Number, final: Scalar = 0.0) -> Expr: ...
+    @overload
+    def __call__(self, step: Number, rate: Number, steps: Number, final: Number = 0.0) -> float: ...
+    @overload
+    def __call__(self, step: Scalar, rate: Scalar, steps: Number, final: Scalar = 0.0) -> Either: ...
+
+class Ramp(Protocol):
+    """``warm_up``, likewise."""
+
+    @overload
+    def __call__(self, step: Expr, rate: Scalar, steps: Number) -> Expr: ...
+    @overload
+    def __call__(self, step: Number, rate: Number, steps: Number) -> float: ...
+    @overload
+    def __call__(self, step: Scalar, rate: Scalar, steps: Number) -> Either: ...
+
 def elementwise(function: Callable[[Any], Any]) -> Elementwise: ...
 def elementwise_or_dual(function: Callable[[Any], Any]) -> ElementwiseOrDual: ...
 def comparison(function: Callable[[Any, Any], Any]) -> Comparison: ...
@@ -163,3 +279,8 @@ def operator(method: Callable[[Any, Any], Any]) -> Operator: ...
 def reduction(function: Callable[..., Any]) -> Reduction: ...
 def reduction_method(method: Callable[..., Any]) -> ReductionMethod: ...
 def reshape_method(method: Callable[..., Any]) -> Reshape: ...
+def descent(function: Callable[..., Any]) -> Descent: ...
+def moments(function: Callable[..., Any]) -> Moments: ...
+def clipping(function: Callable[..., Any]) -> Clipping: ...
+def schedule(function: Callable[..., Any]) -> Schedule: ...
+def ramp(function: Callable[..., Any]) -> Ramp: ...

@@ -23,16 +23,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import frexp, ldexp, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import autodiff as ad
 from ._call import make
 from ._convert import _float, boolean, double, has_axes, int_list, sequence, tensor
 from ._failure import dimension_mismatch, domain_error, non_finite, type_mismatch
 from ._owner import Owner, adopt
+from ._signatures import clipping, descent, moments, ramp, schedule
 from ._surface import shown
 from .errors import NonFinite
 from .tensor import TensorDouble, zeros
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from ._typing import TensorLike
+    from .autodiff import Operand
+
+    # A parameter of an update or of a schedule: a number, also in a Tensor or an array of rank 0; or a node.
+    Number: TypeAlias = "TensorLike | float"
+    Scalar: TypeAlias = "ad.Expr | Number"
+    # Flat, of numbers or of nodes, as the functions say.
+    State: TypeAlias = "tuple[Any, ...]"
 
 __all__ = [
     "adam",
@@ -49,15 +62,12 @@ __all__ = [
 
 __dir__ = shown(__all__)
 
-# A number, a Tensor, an array, or a node.
-Operand = Any
 
-
-def _is_node(x: Operand) -> bool:
+def _is_node(x: Any) -> bool:
     return isinstance(x, ad.Node)
 
 
-def _is_graph(*groups: Sequence[Operand]) -> bool:
+def _is_graph(*groups: Sequence[Any]) -> bool:
     """Is there a node among the operands?"""
     return any(_is_node(x) for group in groups for x in group)
 
@@ -67,7 +77,7 @@ def _finish(nodes: Sequence[Any], graph: bool) -> list[Any]:
     return list(nodes) if graph else ad.evaluate([_node(x) for x in nodes])
 
 
-def _node(x: Operand) -> Any:
+def _node(x: Any) -> Any:
     return x if _is_node(x) else ad.constant(x)
 
 
@@ -96,7 +106,7 @@ def _check_numbers(requirement: str, **numbers: Any) -> None:
             raise domain_error(argument, x, requirement)
 
 
-def _scalar(x: Operand, argument: str) -> Any:
+def _scalar(x: Any, argument: str) -> ad.Expr | float:
     """A parameter: a number, also one in a Tensor or an array of rank 0, as a float; or an Expr."""
     if not isinstance(x, ad.Node):
         return _number(x, argument)
@@ -106,7 +116,7 @@ def _scalar(x: Operand, argument: str) -> Any:
     return x
 
 
-def _operand(x: Operand, argument: str, index: int) -> Any:
+def _operand(x: Any, argument: str, index: int) -> Any:
     """A part of a list: a number as a float, a node, or a Tensor of a Tensor or an array."""
     if isinstance(x, ad.Node):
         x._open(argument)
@@ -122,7 +132,7 @@ def _sequence(x: Any, argument: str, expected: str) -> Sequence[Any]:
     return sequence(x, argument, expected)
 
 
-def _operands(values: Sequence[Operand], argument: str) -> list[Any]:
+def _operands(values: Any, argument: str) -> list[Any]:
     given = _sequence(values, argument, "List of Expr or ADTensor")
     return [_operand(x, argument, i) for i, x in enumerate(given)]
 
@@ -153,13 +163,13 @@ def _nodes(operands: Sequence[Any], argument: str) -> list[Any]:
     return nodes
 
 
-def _zeros(parameters: Sequence[Operand]) -> list[Any]:
+def _zeros(parameters: Any) -> list[Any]:
     """A zero, or a Tensor of zeros, for each parameter."""
     nodes = _nodes(_operands(parameters, "parameters"), "parameters")
     return [zeros(node.shape) if node.shape else 0.0 for node in nodes]
 
 
-def _variables(name: str, shapes: Sequence[Sequence[int]]) -> list[Any]:
+def _variables(name: str, shapes: Any) -> list[Any]:
     """A variable for each shape."""
     given = _sequence(shapes, "shapes", "List of lists of Int")
     return [ad.variable(f"{name}{i}", int_list(shape, "shapes")) for i, shape in enumerate(given)]
@@ -168,12 +178,12 @@ def _variables(name: str, shapes: Sequence[Sequence[int]]) -> list[Any]:
 # ---------------------------------------------------------------- gradient descent
 
 
-def sgd_state(parameters: Sequence[Operand]) -> tuple[Any, ...]:
+def sgd_state(parameters: Sequence[Operand]) -> State:
     """Velocities of 0 for each parameter."""
     return tuple(_zeros(parameters))
 
 
-def sgd_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
+def sgd_variables(shapes: Sequence[Sequence[int]]) -> State:
     """A state of variables, for a graph."""
     return tuple(_variables("velocity", shapes))
 
@@ -181,16 +191,17 @@ def sgd_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
 _STATELESS = "a state, as sgd_state makes it, to keep the velocities"
 
 
+@descent
 def sgd(
     parameters: Sequence[Operand],
     gradients: Sequence[Operand],
     state: Sequence[Operand] | None = None,
     *,
-    rate: Operand,
-    momentum: Operand = 0.0,
+    rate: Scalar,
+    momentum: Scalar = 0.0,
     nesterov: bool = False,
-    weight_decay: Operand = 0.0,
-) -> tuple[list[Any], tuple[Any, ...]]:
+    weight_decay: Scalar = 0.0,
+) -> tuple[list[Any], State]:
     """Gradient descent: ``(new parameters, new state)``.
 
     With g the gradient plus ``weight_decay`` times the parameter, and v the velocity (`state`; without one there
@@ -208,10 +219,9 @@ def sgd(
     rate, momentum = _scalar(rate, "rate"), _scalar(momentum, "momentum")
     nesterov, weight_decay = boolean(nesterov, "nesterov")[3], _scalar(weight_decay, "weight_decay")
     _check_numbers(_AT_LEAST_0, rate=rate, momentum=momentum, weight_decay=weight_decay)
-    if moving is None and (_is_node(momentum) or momentum != 0.0):
-        raise domain_error(
-            "momentum", "stands without a state" if _is_node(momentum) else momentum, _STATELESS
-        )
+    if moving is None and momentum != 0.0:
+        found = momentum if isinstance(momentum, float) else "stands without a state"
+        raise domain_error("momentum", found, _STATELESS)
     if moving is None and nesterov:
         raise domain_error("nesterov", "stands without a state", _STATELESS)
     shapes = list(map(_shape, values))
@@ -224,7 +234,7 @@ def sgd(
     velocities: list[Any] = []
     updated: list[Any] = []
     for i, (p, g) in enumerate(zip(values, slopes, strict=True)):
-        if _is_node(weight_decay) or weight_decay != 0:
+        if weight_decay != 0.0:
             g = g + weight_decay * p
         step = g
         if moving is not None:
@@ -239,29 +249,30 @@ def sgd(
 # ---------------------------------------------------------------- Adam
 
 
-def adam_state(parameters: Sequence[Operand]) -> tuple[Any, ...]:
+def adam_state(parameters: Sequence[Operand]) -> State:
     """No steps, and moments of 0 for each parameter."""
     moments = _zeros(parameters)
     return (0.0, *moments, *moments)
 
 
-def adam_variables(shapes: Sequence[Sequence[int]]) -> tuple[Any, ...]:
+def adam_variables(shapes: Sequence[Sequence[int]]) -> State:
     """A state of variables, for a graph."""
     first, second = _variables("first", shapes), _variables("second", shapes)
     return (ad.variable("steps"), *first, *second)
 
 
+@moments
 def adam(
     parameters: Sequence[Operand],
     gradients: Sequence[Operand],
     state: Sequence[Operand],
     *,
-    rate: Operand,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    weight_decay: Operand = 0.0,
-) -> tuple[list[Any], tuple[Any, ...]]:
+    rate: Scalar,
+    beta1: Scalar = 0.9,
+    beta2: Scalar = 0.999,
+    epsilon: Scalar = 1e-8,
+    weight_decay: Scalar = 0.0,
+) -> tuple[list[Any], State]:
     """Adam (Kingma and Ba 2015): ``(new parameters, new state)``.
 
     With g the gradient plus ``weight_decay`` times the parameter, after t steps::
@@ -275,17 +286,18 @@ def adam(
     return _adam(parameters, gradients, state, rate, beta1, beta2, epsilon, weight_decay, decoupled=False)
 
 
+@moments
 def adamw(
     parameters: Sequence[Operand],
     gradients: Sequence[Operand],
     state: Sequence[Operand],
     *,
-    rate: Operand,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-8,
-    weight_decay: Operand = 0.01,
-) -> tuple[list[Any], tuple[Any, ...]]:
+    rate: Scalar,
+    beta1: Scalar = 0.9,
+    beta2: Scalar = 0.999,
+    epsilon: Scalar = 1e-8,
+    weight_decay: Scalar = 0.01,
+) -> tuple[list[Any], State]:
     """Adam with decoupled decay (Loshchilov and Hutter 2019): p <- p * (1 - rate * weight_decay) first."""
     return _adam(parameters, gradients, state, rate, beta1, beta2, epsilon, weight_decay, decoupled=True)
 
@@ -294,13 +306,13 @@ def _adam(
     parameters: Sequence[Operand],
     gradients: Sequence[Operand],
     state: Sequence[Operand],
-    rate: Operand,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    weight_decay: Operand,
+    rate: Scalar,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    weight_decay: Scalar,
     decoupled: bool,
-) -> tuple[list[Any], tuple[Any, ...]]:
+) -> tuple[list[Any], State]:
     values, slopes = _operands(parameters, "parameters"), _operands(gradients, "gradients")
     n, moments = len(values), _operands(state, "state")
     rate, beta1, beta2 = _scalar(rate, "rate"), _scalar(beta1, "beta1"), _scalar(beta2, "beta2")
@@ -318,7 +330,7 @@ def _adam(
     steps = moments[0] + 1.0
     size = rate / (1.0 - ad.power(beta1, steps))
     spread = ad.sqrt(1.0 - ad.power(beta2, steps))
-    decays = _is_node(weight_decay) or weight_decay != 0
+    decays = weight_decay != 0.0
     shrink = 1.0 - _node(rate) * weight_decay if decays and decoupled else None
     updated, first, second = [], [], []
     for i, (p, g) in enumerate(zip(values, slopes, strict=True)):
@@ -338,7 +350,8 @@ def _adam(
 # ---------------------------------------------------------------- clipping and schedules
 
 
-def clip_by_global_norm(gradients: Sequence[Operand], maximum: float) -> tuple[list[Any], Any]:
+@clipping
+def clip_by_global_norm(gradients: Sequence[Operand], maximum: Number) -> tuple[list[Any], Any]:
     """``(gradients, norm)``: scaled by maximum / norm where the norm over all of them is above `maximum`.
 
     The norm is the Euclidean one of all elements of all gradients, without overflow on the way; it is returned
@@ -377,7 +390,8 @@ def _scaled(x: Any, factors: Sequence[Any]) -> Any:
     return x
 
 
-def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
+@schedule
+def cosine(step: Scalar, rate: Scalar, steps: Number, final: Scalar = 0.0) -> Any:
     """From `rate` at step 0 down half a cosine to `final` at `steps`, and `final` from there on.
 
     final + (rate - final) * (1 + cos(pi * min(step, steps) / steps)) / 2 (Loshchilov and Hutter 2017). A
@@ -396,7 +410,8 @@ def cosine(step: Operand, rate: float, steps: float, final: float = 0.0) -> Any:
     return _finish([node], _is_graph((step, rate, final)))[0]
 
 
-def warm_up(step: Operand, rate: Operand, steps: float) -> Any:
+@ramp
+def warm_up(step: Scalar, rate: Scalar, steps: Number) -> Any:
     """`rate` times min(1, (step + 1) / steps): a straight line up during the first `steps` steps.
 
     `rate` may itself be a schedule: ``warm_up(step, cosine(step, 1e-3, 1000), 100)``. ``NonFinite``,

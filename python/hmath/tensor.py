@@ -459,6 +459,14 @@ class TensorFloat(Tensor):
 
         def numpy(self) -> Float32Array: ...
 
+        # Arithmetic is refused when it is tried; None lets type checkers say so before.
+        __add__ = __radd__ = __sub__ = __rsub__ = None  # type: ignore[assignment]
+        __mul__ = __rmul__ = __truediv__ = __rtruediv__ = None  # type: ignore[assignment]
+        __pow__ = __rpow__ = __matmul__ = __rmatmul__ = None  # type: ignore[assignment]
+        __neg__ = __abs__ = None  # type: ignore[assignment]
+        __lt__ = __le__ = __gt__ = __ge__ = None  # type: ignore[assignment]
+        sum = mean = max = min = var_mean = argmax = None  # type: ignore[assignment]
+
 
 # ---------------------------------------------------------------- making tensors
 

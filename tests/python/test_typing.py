@@ -247,6 +247,24 @@ def test_a_training_step() -> None:
     assert len(step(TENSOR, np.ones((3, 2)), np.ones((3, 1)))) == 3
 
 
+def test_optimisers() -> None:
+    w, x = ad.variable("w", (1, 2)), ad.variable("x")
+    nodes, state = optim.adam([w], [w], optim.adam_variables([w.shape]), rate=x)
+    assert_type(nodes, list[ad.ADTensor])
+    assert_type(optim.adamw([TENSOR], [ARRAY], optim.adam_state([TENSOR]), rate=0.1)[0], list[TensorDouble])
+    assert_type(optim.sgd([x, x], [1.0, x], rate=0.1)[0], list[ad.Expr])
+    assert_type(optim.sgd([ARRAY], [TENSOR], [TENSOR], rate=0.1, momentum=0.5)[0], list[TensorDouble])
+    [number], _ = optim.sgd([1.0], [2.0], rate=0.5)
+    assert number == 0.0
+    assert_type(optim.clip_by_global_norm([w, w], 1.0), tuple[list[ad.ADTensor], ad.Expr])
+    assert_type(optim.clip_by_global_norm([TENSOR, ARRAY], 1), tuple[list[TensorDouble], float])
+    assert_type(optim.cosine(5, 1.0, 10), float)
+    assert_type(optim.cosine(x, 1.0, 10), ad.Expr)
+    scheduled: ad.Expr = optim.warm_up(state[0], optim.cosine(state[0], 1e-3, 1000), 100)
+    assert_type(optim.warm_up(x, scheduled, 10), ad.Expr)
+    assert_type(optim.warm_up(0, 0.5, 2), float)
+
+
 def test_modules_are_attributes() -> None:
     assert_type(hmath.deeplearning_core.softmax([1.0]), list[float])
     assert_type(hmath.autodiff.variable("x"), ad.Expr)
@@ -262,6 +280,11 @@ def refused(floats: TensorFloat, narrow: NDArray[np.float32], x: ad.Expr, w: ad.
     layers.dense(TENSOR, floats, [1.0])  # type: ignore[arg-type]
     layers.dense([[1.0]], TENSOR, [1.0])  # type: ignore[type-var]
     tensor.exp(floats)  # type: ignore[type-var]
+    floats + 1  # type: ignore[misc]
+    TENSOR * floats  # type: ignore[operator]
+    floats @ TENSOR  # type: ignore[misc]
+    -floats  # type: ignore[misc]
+    floats < 1.0  # type: ignore[misc]  # noqa: B015
     core.activation(core.Activation, 1.0)  # type: ignore[call-overload]
     core.activation(core.LeakyReLU, 1.0)  # type: ignore[call-overload]
     layers.Training("TRAINING").name.nothing  # type: ignore[attr-defined]  # noqa: B018
@@ -272,5 +295,10 @@ def refused(floats: TensorFloat, narrow: NDArray[np.float32], x: ad.Expr, w: ad.
     x + "text"  # type: ignore[call-overload]
     w + None  # type: ignore[arg-type]
     ad.exp("text")  # type: ignore[call-overload]
+    optim.sgd([w], [w], rate="fast")  # type: ignore[call-overload]
+    optim.sgd(w, [w], rate=0.1)  # type: ignore[call-overload]
+    optim.adam([w], [w], rate=0.1)  # type: ignore[call-overload]
+    optim.cosine(w, 1.0, 10)  # type: ignore[call-overload]
+    optim.clip_by_global_norm([floats], 1.0)  # type: ignore[type-var]
     ad.evaluate(1.0)  # type: ignore[call-overload]
     ad.gradient(x, 1.0)  # type: ignore[call-overload]
