@@ -283,7 +283,7 @@ def refused(floats: TensorFloat, narrow: NDArray[np.float32], x: ad.Expr, w: ad.
     floats + 1  # type: ignore[misc]
     TENSOR * floats  # type: ignore[operator]
     floats @ TENSOR  # type: ignore[misc]
-    -floats  # type: ignore[misc]
+    -floats  # type: ignore[misc]  # noqa: B018
     floats < 1.0  # type: ignore[misc]  # noqa: B015
     core.activation(core.Activation, 1.0)  # type: ignore[call-overload]
     core.activation(core.LeakyReLU, 1.0)  # type: ignore[call-overload]
