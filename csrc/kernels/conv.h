@@ -36,6 +36,7 @@ typedef struct hm_conv_run {
  */
 typedef struct hm_conv_block {
     int64_t rows, depth;
+    int64_t links; /* of the chains, whose reading L1 holds: cut there if packed; 0: not cut */
     const double *left;
     int64_t left_panel, left_row;
     const int64_t

@@ -115,7 +115,7 @@ hm_status hm_convolve(hm_context *ctx, const hm_conv *c, const double *input, co
         job.result[a] = c->output[a];
         all.axis[a] = (hm_grid_axis){.count = c->output[a], .step = 1};
     }
-    if (!hm_padded_measure(&job.padded, channels))
+    if (!hm_correlate_window(ctx, &job, c->output, depth))
         return hm_fail_memory(ctx);
 
     int64_t *tables = NULL;
@@ -263,12 +263,14 @@ hm_status hm_convolve_adjoint(hm_context *ctx, const hm_conv *c, const double *o
         .out = input,
         .grid_count = phases_of(c, 0) * phases_of(c, 1) * phases_of(c, 2),
     };
+    int64_t count[HM_CONV_AXES];
     for (int a = 0; a < HM_CONV_AXES; a++) {
         if (!adjoint_axis(c, a, &job.padded.axis[a]))
             return hm_fail_memory(ctx);
         job.result[a] = c->input[a];
+        count[a] = hm_ceiling(c->input[a], c->stride[a]);
     }
-    if (!hm_padded_measure(&job.padded, channels))
+    if (!hm_correlate_window(ctx, &job, count, channels * taps))
         return hm_fail_memory(ctx);
 
     int64_t *tables = NULL;

@@ -1,24 +1,42 @@
 /*
- * Work is cut into (unit, grid, band of pixels, panel of weights). With many units a thread takes
- * whole ones, each into a copy of its own; with few, some bands of one, and copies what these read;
- * with few and small ones, all threads work on one. Chains are never cut, so that the cut is free to
- * follow the machine.
+ * Work is cut into (unit, window, grid, band of pixels, panel of weights). A thread takes whole
+ * windows, each into a copy of its own, if there are enough of them; of few and small ones, all
+ * threads work on one. Chains are never cut between threads, so that the cut is free to follow the
+ * machine.
  */
 #include "tensor/correlate.h"
 
+#include "kernels/cpu.h"
 #include "runtime/pool.h"
 #include "tensor/extent.h"
 
 enum {
     BAND = 768,            /* runs of pixels whose table a thread holds at a time */
-    PANEL = 32768,         /* doubles of packed weights that share L2 with a window of the source */
-    WINDOW = 65536,        /* doubles of the source beside them */
     FEW_RUNS = 48,         /* results of an image for which weights are read in place, unpacked */
     FEW_ROWS = 3,          /* the kernels' wide tiles want them unpacked too */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
     LANE_GAP = 8,          /* a line between what threads write */
     LINE = 8,              /* doubles of a cache line */
 };
+
+/* What is held near while it is used again. */
+typedef struct limits {
+    int64_t links;  /* of the chains of a tile, whose pixels stay in L1 for all slivers; 0: any */
+    int64_t panel;  /* doubles of packed weights that share L2 with a window of the source */
+    int64_t window; /* doubles of the source beside them */
+} limits;
+
+/*
+ * Measured on Sapphire Rapids (48K, 2M), where a tile of 8 x 24 takes 12 cycles a link and waits for L2
+ * if all it reads comes from there, and on Zen 4 (32K, 1M), where it takes 24 and does not.
+ */
+static limits limits_here(void)
+{
+    const hm_cpu_caches caches = hm_cpu_own_caches();
+    if (caches.first >= 48 << 10 && caches.second >= 2 << 20)
+        return (limits){.links = 256, .panel = 163840, .window = 32768};
+    return (limits){.links = 0, .panel = 32768, .window = 65536};
+}
 
 /* ---- runs: vectors of neighbouring pixels ---- */
 
@@ -115,13 +133,28 @@ static void folded_run(const hm_correlation *job, const hm_grid *g, int64_t inde
     run->fold = x->count - ix < lanes ? x->count - ix : 0;
 }
 
+/* Those that fold come last, together: few tiles have to load twice. */
+static void folded_runs(const hm_correlation *job, const hm_grid *g, int64_t begin, int64_t end,
+                        hm_conv_run *run)
+{
+    for (int folds = 0; folds < 2; folds++)
+        for (int64_t i = begin; i < end; i++) {
+            hm_conv_run next;
+            folded_run(job, g, i, &next);
+            if ((next.fold > 0) == folds)
+                *run++ = next;
+        }
+}
+
 static void make_runs(const hm_correlation *job, const hm_grid *g, int64_t begin, int64_t end,
                       hm_conv_run *run)
 {
+    if (g->folded) {
+        folded_runs(job, g, begin, end, run);
+        return;
+    }
     for (int64_t i = begin; i < end; i++, run++)
-        if (g->folded)
-            folded_run(job, g, i, run);
-        else if (g->flat)
+        if (g->flat)
             flat_run(job, g, i, run);
         else
             row_run(job, g, i, run);
@@ -135,8 +168,8 @@ typedef struct workplace {
     double *panel;
     hm_conv_run *run;
     const hm_grid *band_grid;
-    int64_t band;
-    bool filled; /* the copy has been another unit's */
+    int64_t band, band_rows; /* the first run, and rows of the window */
+    bool filled;             /* the copy has been another window's */
 } workplace;
 
 static workplace workplace_of(const hm_correlation *job, int64_t index)
@@ -206,8 +239,8 @@ static panel_rows rows_of(const hm_correlation *job, int64_t panel)
 static bool packs(const hm_correlation *job, const hm_grid *g, int64_t rows)
 {
     const int64_t images = job->packs_once ? job->units / job->groups : 1;
-    return g->runs >= hm_ceiling(FEW_RUNS, images) && rows > FEW_ROWS &&
-           g->depth * job->kernels->contract->tile_rows <= PANEL;
+    return g->all_runs >= hm_ceiling(FEW_RUNS, images) && rows > FEW_ROWS &&
+           g->depth * job->kernels->contract->tile_rows <= job->panel_most;
 }
 
 static double *packed_panel(const hm_correlation *job, const hm_grid *g, int64_t group,
@@ -231,9 +264,31 @@ static void pack_chunk(void *task, int64_t chunk)
                      packed_panel(job, g, group, panel));
 }
 
-static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const hm_grid *g,
-                     int64_t band, int64_t panel)
+/* The part of grid `index` that lies in a window; where its first result is in a channel's. */
+static hm_grid grid_of(const hm_correlation *job, int64_t index, int64_t window, int64_t *result)
 {
+    hm_grid g = job->grids[index];
+    *result = 0;
+    if (job->windows == 1)
+        return g;
+    hm_grid_axis *axis = &g.axis[job->window_axis];
+    const int64_t first = window * job->window_rows;
+    axis->count = hm_most(0, hm_least(job->window_rows, axis->count - first));
+    *result = first * axis->step;
+    for (int a = job->window_axis + 1; a < HM_CONV_AXES; a++)
+        *result *= job->result[a];
+    if (axis->count > 0)
+        choose_runs(job, &g);
+    else
+        g.runs = 0;
+    return g;
+}
+
+static void multiply(hm_correlation *job, workplace *lane, int64_t unit, int64_t window,
+                     int64_t index, int64_t band, int64_t panel)
+{
+    int64_t result;
+    const hm_grid grid = grid_of(job, index, window, &result), *const g = &grid;
     const int64_t height = job->kernels->contract->tile_rows;
     const panel_rows in_panel = rows_of(job, panel);
     const int64_t row = in_panel.begin, rows = in_panel.count;
@@ -244,6 +299,7 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
     hm_conv_block b = {
         .rows = rows,
         .depth = g->depth,
+        .links = job->links,
         .source = job->padded.in_place ? job->source + unit * job->channels * job->source_plane
                                        : lane->copy,
         .offset = g->offset,
@@ -251,7 +307,7 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         .step = g->axis[2].step,
         .jump = g->jump,
         .gap = job->padded.axis[2].extent - g->axis[2].count,
-        .out = job->out + (unit * job->rows + row) * job->result_plane,
+        .out = job->out + (unit * job->rows + row) * job->result_plane + result,
         .out_row = job->result_plane,
         .bias = job->bias ? job->bias + group * job->rows + row : NULL,
     };
@@ -265,13 +321,16 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         b.left = job->packs_once ? packed_panel(job, g, group, panel) : lane->panel;
         b.left_panel = g->depth * height;
     }
+    const int64_t window_rows = g->axis[job->window_axis].count;
     bool finite = true;
     for (int64_t begin = first; begin < last; begin += BAND) {
         b.runs = hm_least(BAND, last - begin);
-        if (lane->band_grid != g || lane->band != begin || last - first > BAND) {
+        if (lane->band_grid != &job->grids[index] || lane->band != begin ||
+            lane->band_rows != window_rows || last - first > BAND) {
             make_runs(job, g, begin, begin + b.runs, lane->run);
-            lane->band_grid = g;
+            lane->band_grid = &job->grids[index];
             lane->band = begin;
+            lane->band_rows = window_rows;
         }
         finite &= job->kernels->conv->block(&b);
     }
@@ -279,18 +338,12 @@ static void multiply(hm_correlation *job, workplace *lane, int64_t unit, const h
         atomic_store_explicit(&job->infinite, true, memory_order_relaxed);
 }
 
-static void copy_channel(const hm_correlation *job, int64_t unit, int64_t channel, bool fresh,
-                         double *copy)
-{
-    hm_padded_copy(&job->padded, job->kernels->arrange, fresh,
-                   job->source + (unit * job->channels + channel) * job->source_plane,
-                   copy + channel * job->padded.channel);
-}
-
 /* A unit of one channel and a 3 x 3 kernel, from the top, or in the adjoint, from the bottom. */
-static void multiply_plane(hm_correlation *job, const double *copy, int64_t unit)
+static void multiply_plane(hm_correlation *job, const double *copy, int64_t unit, int64_t window)
 {
-    const hm_grid_axis *y = &job->grids->axis[1], *x = &job->grids->axis[2];
+    int64_t result;
+    const hm_grid grid = grid_of(job, 0, window, &result);
+    const hm_grid_axis *y = &grid.axis[1], *x = &grid.axis[2];
     const int64_t width = job->padded.axis[2].extent, direction = job->plane_direction;
     const int64_t first = direction > 0 ? 0 : y->count - 1, group = unit % job->groups;
     const double *source = job->padded.in_place ? job->source + unit * job->source_plane : copy;
@@ -298,12 +351,13 @@ static void multiply_plane(hm_correlation *job, const double *copy, int64_t unit
         const hm_conv_plane plane = {
             .rows = y->count,
             .width = x->count,
-            .source = source + (y->source + first) * width + x->source + job->grids->offset[0],
+            .source = source + (y->source + first) * width + x->source + grid.offset[0],
             .source_row = direction * width,
             .tap = direction,
             .weights = job->weights + group * job->weight_group + row * job->weight_row,
             .bias = job->bias ? job->bias + group * job->rows + row : NULL,
-            .out = job->out + (unit * job->rows + row) * job->result_plane + first * x->count,
+            .out =
+                job->out + (unit * job->rows + row) * job->result_plane + result + first * x->count,
             .out_row = direction * x->count,
         };
         if (!job->kernels->conv->plane(&plane))
@@ -311,72 +365,62 @@ static void multiply_plane(hm_correlation *job, const double *copy, int64_t unit
     }
 }
 
-/* ---- what a lane does by itself: units one by one, or cuts of them, each into its own copy ---- */
+/* ---- what a lane does by itself: windows one by one, each into its own copy ---- */
 
-/* Pixels of the padded source that the bands of a cut read. */
-static void cut_window(const hm_correlation *job, int64_t cut, int64_t *begin, int64_t *end)
+/* What the window reads of the padded source; `inside`: of its axis, nothing but image. */
+static hm_padded padded_of(const hm_correlation *job, int64_t window, bool *inside)
 {
-    const int64_t inner = job->bands / job->cuts;
-    *begin = job->padded.plane;
-    *end = 0;
-    for (int64_t i = 0; i < job->grid_count; i++) {
-        const hm_grid *g = &job->grids[i];
-        const int64_t first = band_begin(job, g, cut * inner);
-        const int64_t last = band_begin(job, g, (cut + 1) * inner);
-        if (first == last || g->depth == 0)
-            continue;
-        const int64_t gap = g->folded ? job->padded.axis[2].extent - g->axis[2].count : 0;
-        hm_conv_run run[2];
-        make_runs(job, g, first, first + 1, &run[0]);
-        make_runs(job, g, last - 1, last, &run[1]);
-        for (int64_t k = 0; k < g->depth / job->channels; k++) { /* the first channel's links */
-            const int64_t pixel =
-                g->offset[k] < 0 ? g->offset[k] : g->offset[k] % job->padded.plane;
-            *begin = hm_least(*begin, run[0].source + pixel);
-            *end = hm_most(*end, run[1].source + job->kernels->conv->lanes + gap + pixel);
-        }
-    }
-    *end = hm_least(*end, job->padded.plane); /* idle lanes may look at what lies behind */
-    *begin = hm_least(*begin, *end);
+    hm_padded padded = job->padded;
+    hm_padded_axis *axis = &padded.axis[job->window_axis];
+    axis->start += window * job->window_rows * axis->stride;
+    *inside = axis->start >= 0 && axis->extent <= (axis->image - axis->start) / axis->stride;
+    return padded;
 }
 
-static void copy_unit(const hm_correlation *job, workplace *lane, int64_t unit, int64_t cut)
+static void copy_channel(const hm_correlation *job, const hm_padded *padded, int64_t unit,
+                         int64_t channel, bool fresh, double *copy)
+{
+    hm_padded_copy(padded, job->kernels->arrange, fresh,
+                   job->source + (unit * job->channels + channel) * job->source_plane,
+                   copy + channel * padded->channel);
+}
+
+/* Zeros beside the image stay from window to window, those before and behind its axis do not. */
+static void copy_window(const hm_correlation *job, workplace *lane, int64_t unit, int64_t window)
 {
     if (job->padded.in_place)
         return;
-    int64_t begin = 0, end = 0;
-    if (job->cuts > 1)
-        cut_window(job, cut, &begin, &end);
+    bool inside;
+    const hm_padded padded = padded_of(job, window, &inside);
+    const bool fresh = !lane->filled || (job->windows > 1 && !inside);
     for (int64_t c = 0; c < job->channels; c++)
-        if (job->cuts == 1)
-            copy_channel(job, unit, c, !lane->filled, lane->copy);
-        else
-            hm_padded_copy_window(&job->padded, job->kernels->arrange, begin, end,
-                                  job->source + (unit * job->channels + c) * job->source_plane,
-                                  lane->copy + c * job->padded.channel);
+        copy_channel(job, &padded, unit, c, fresh, lane->copy);
     lane->filled = true;
+}
+
+static void do_window(hm_correlation *job, workplace *lane, int64_t unit, int64_t window)
+{
+    copy_window(job, lane, unit, window);
+    if (job->plane_direction && (job->windows == 1 || job->window_axis == 1)) {
+        multiply_plane(job, lane->copy, unit, window);
+        return;
+    }
+    for (int64_t band = 0; band < job->bands; band++)
+        for (int64_t g = 0; g < job->grid_count; g++)
+            for (int64_t panel = 0; panel < job->panels; panel++)
+                multiply(job, lane, unit, window, g, band, panel);
 }
 
 static void private_lane(void *task, int64_t index)
 {
     hm_correlation *job = task;
     workplace lane = workplace_of(job, index);
-    const int64_t items = job->units * job->cuts, inner = job->bands / job->cuts;
+    const int64_t items = job->units * job->windows;
     const int64_t grain = hm_most(1, items / (16 * job->lanes));
     int64_t item;
     while ((item = grain * atomic_fetch_add(&job->next, 1)) < items)
-        for (const int64_t end = hm_least(item + grain, items); item < end; item++) {
-            const int64_t unit = item / job->cuts, cut = item % job->cuts;
-            copy_unit(job, &lane, unit, cut);
-            if (job->plane_direction && job->cuts == 1) {
-                multiply_plane(job, lane.copy, unit);
-                continue;
-            }
-            for (int64_t band = cut * inner; band < (cut + 1) * inner; band++)
-                for (int64_t g = 0; g < job->grid_count; g++)
-                    for (int64_t panel = 0; panel < job->panels; panel++)
-                        multiply(job, &lane, unit, &job->grids[g], band, panel);
-        }
+        for (const int64_t end = hm_least(item + grain, items); item < end; item++)
+            do_window(job, &lane, item / job->windows, item % job->windows);
 }
 
 /* ---- few small units: all lanes work on one, over bands of pixels and panels of weights ---- */
@@ -384,7 +428,7 @@ static void private_lane(void *task, int64_t index)
 static void copy_chunk(void *task, int64_t channel)
 {
     hm_correlation *job = task;
-    copy_channel(job, job->unit, channel, job->unit == 0, job->scratch);
+    copy_channel(job, &job->padded, job->unit, channel, job->unit == 0, job->scratch);
 }
 
 static void shared_lane(void *task, int64_t index)
@@ -394,7 +438,7 @@ static void shared_lane(void *task, int64_t index)
     const int64_t items = job->grid_count * job->bands * job->panels;
     int64_t item;
     while ((item = atomic_fetch_add(&job->next, 1)) < items)
-        multiply(job, &lane, job->unit, &job->grids[item / (job->bands * job->panels)],
+        multiply(job, &lane, job->unit, 0, item / (job->bands * job->panels),
                  item / job->panels % job->bands, item % job->panels);
 }
 
@@ -410,14 +454,20 @@ static void run_shared(hm_context *ctx, hm_correlation *job)
 
 /* ---- memory, and who does what ---- */
 
-/*
- * Into how many cuts each of few units goes, if there are pixels enough: every cut reads all weights
- * again, and copies what its taps reach beyond its own pixels.
- */
-static int64_t cuts_of(const hm_correlation *job, int64_t threads, int64_t runs)
+/* Fewer multiplications than are worth a second thread. */
+static bool is_serial(const hm_correlation *job, double links)
 {
-    enum { RUNS = 60, MANY_RUNS = 192 }; /* of a cut; of one of twice as many cuts */
-    if (threads == 1 || job->units >= 2 * threads || job->padded.in_place)
+    return links * (double)job->rows * (double)job->units < SERIAL;
+}
+
+/*
+ * Into how many windows each of few units goes for the threads, if there are pixels enough: every
+ * window reads all weights again, and copies what its taps reach beyond its own pixels.
+ */
+static int64_t windows_for_threads(const hm_correlation *job, int64_t threads, int64_t runs)
+{
+    enum { RUNS = 60, MANY_RUNS = 192 }; /* of a window; of one of twice as many */
+    if (threads == 1 || job->units >= 2 * threads)
         return 1;
     const int64_t wanted = hm_ceiling(threads, job->units);
     if (runs >= 2 * wanted * MANY_RUNS)
@@ -425,25 +475,84 @@ static int64_t cuts_of(const hm_correlation *job, int64_t threads, int64_t runs)
     return runs >= wanted * RUNS ? wanted : 1;
 }
 
+/* Rows, of which there are `rows`, whose windows stay in L2; each row is so many doubles. */
+static int64_t rows_for_cache(int64_t rows, int64_t row, int64_t beyond)
+{
+    enum { LEAST = 3 }; /* times what a window copies beyond its rows */
+    const int64_t room = limits_here().window / hm_most(1, row) - beyond;
+    return hm_least(rows, hm_most(hm_most(room, LEAST * beyond), 1));
+}
+
+/* Whole vectors, if rows go on in the next. */
+static int64_t even_rows(const hm_correlation *job, int64_t rows, int64_t results)
+{
+    int64_t lanes = job->kernels->conv->lanes;
+    for (; results % 2 == 0 && lanes > 1; results /= 2)
+        lanes /= 2;
+    return hm_round_up(rows, lanes);
+}
+
+bool hm_correlate_window(hm_context *ctx, hm_correlation *job, const int64_t count[HM_CONV_AXES],
+                         int64_t links)
+{
+    job->windows = 1;
+    if (!hm_padded_measure(&job->padded, job->channels))
+        return false;
+    int a = 0;
+    while (a < HM_CONV_AXES - 1 && count[a] == 1)
+        a++;
+    job->window_axis = a;
+    job->window_rows = count[a];
+    if (job->padded.in_place)
+        return true;
+
+    int64_t inner = 1, results = 1; /* of one row: doubles of a channel, and results */
+    for (int i = a + 1; i < HM_CONV_AXES; i++) {
+        inner *= job->padded.axis[i].extent;
+        results *= count[i];
+    }
+    for (int i = 0; i < HM_CONV_AXES; i++)
+        inner *= job->padded.axis[i].phases;
+    hm_padded_axis *axis = &job->padded.axis[a];
+    const int64_t beyond = axis->extent - count[a] + (job->grid_count > 1);
+    const double all = (double)links * (double)results * (double)count[a];
+    const int64_t threads = is_serial(job, all) ? 1 : hm_context_threads(ctx);
+    const int64_t runs = hm_ceiling(results, job->kernels->conv->lanes) * count[a];
+    const int64_t for_threads = windows_for_threads(job, threads, runs);
+    const int64_t near = rows_for_cache(count[a], job->channels * inner, beyond);
+    const int64_t windows = hm_round_up(hm_ceiling(count[a], near), for_threads);
+    const int64_t rows = hm_ceiling(count[a], windows);
+    job->window_rows = hm_least(count[a], windows > 1 ? even_rows(job, rows, results) : rows);
+    job->windows = hm_ceiling(count[a], job->window_rows);
+    if (job->windows == 1)
+        return true;
+    axis->extent = beyond + job->window_rows;
+    const bool room = hm_padded_measure(&job->padded, job->channels);
+    job->padded.in_place = false;
+    return room;
+}
+
 static void cut(hm_correlation *job, int64_t threads)
 {
     const int64_t height = job->kernels->contract->tile_rows,
                   slivers = hm_ceiling(job->rows, height);
     int64_t depth = 1, runs = 0;
-    double work = 0;
+    double links = 0;
     for (int64_t g = 0; g < job->grid_count; g++) {
         depth = hm_most(depth, job->grids[g].depth);
         runs = hm_most(runs, job->grids[g].runs);
-        work +=
+        links +=
             (double)job->grids[g].depth * (double)job->grids[g].runs * job->kernels->conv->lanes;
     }
-    if (work * (double)job->rows * (double)job->units < SERIAL)
+    if (is_serial(job, links))
         threads = 1;
     job->lanes = threads;
     job->bands = 1;
-    job->slivers_a_panel = hm_most(1, PANEL / (depth * height));
-    job->cuts = cuts_of(job, threads, runs);
-    job->shared = threads > 1 && job->units < 2 * threads && job->cuts == 1;
+    const limits limit = limits_here();
+    job->links = limit.links;
+    job->panel_most = limit.panel;
+    job->slivers_a_panel = hm_most(1, limit.panel / (depth * height));
+    job->shared = threads > 1 && job->units < 2 * threads && job->windows == 1;
     if (job->shared) {
         /* Panels first: they share the window of the source. Then bands, for chunks enough. */
         const int64_t wanted = 2 * threads;
@@ -452,7 +561,7 @@ static void cut(hm_correlation *job, int64_t threads)
         if (items < wanted)
             job->bands = hm_most(1, hm_least(hm_ceiling(wanted, items), runs / 6));
     } else {
-        job->lanes = hm_least(threads, job->units * job->cuts);
+        job->lanes = hm_least(threads, job->units * job->windows);
     }
     job->panels = hm_ceiling(slivers, job->slivers_a_panel);
     job->slivers_a_panel = hm_ceiling(slivers, job->panels);
@@ -460,16 +569,16 @@ static void cut(hm_correlation *job, int64_t threads)
     /* A source that is read more than once: in bands of what stays in L2 meanwhile. */
     const int64_t source = job->channels * job->padded.channel;
     if (!job->shared && job->panels * job->grid_count > 1)
-        job->bands = hm_most(1, hm_least(source / WINDOW, runs / FEW_RUNS));
-    job->bands = hm_round_up(job->bands, job->cuts);
+        job->bands = hm_most(1, hm_least(source / limit.window, runs / FEW_RUNS));
     job->packed_group = 0;
     for (int64_t g = 0; g < job->grid_count && job->rows > FEW_ROWS; g++) {
         job->grids[g].packed = job->packed_group;
-        if (job->grids[g].depth * height <= PANEL)
+        if (job->grids[g].depth * height <= limit.panel)
             job->packed_group += job->panels * job->slivers_a_panel * height * job->grids[g].depth;
     }
-    /* More than one image or band wants them. */
-    job->packs_once = job->packed_group > 0 && job->units / job->groups * job->bands > 1;
+    /* More than one image, window or band wants them. */
+    job->packs_once =
+        job->packed_group > 0 && job->units / job->groups * job->windows * job->bands > 1;
     job->panel_doubles = job->packs_once ? 0 : job->slivers_a_panel * height * depth;
     job->shared_copy = 0;
     job->scratch_lane =
@@ -490,6 +599,8 @@ hm_status hm_correlate(hm_context *ctx, hm_correlation *job, bool *finite)
         job->padded.in_place &= job->grids[g].axis[2].count >= job->kernels->conv->lanes;
     for (int64_t g = 0; g < job->grid_count; g++)
         choose_runs(job, &job->grids[g]);
+    for (int64_t g = 0; g < job->grid_count; g++)
+        job->grids[g].all_runs = job->grids[g].runs;
     cut(job, hm_context_threads(ctx));
     const int64_t doubles = job->shared_copy + job->lanes * job->scratch_lane;
     job->scratch = job->packed = NULL;

@@ -27,8 +27,9 @@ typedef struct hm_grid {
      * between rows among their pixels (flat) or without it (folded) */
     bool flat, folded;
     int64_t runs_a_line, runs;
-    int64_t packed; /* where its panels begin among the packed weights of a group */
-    int64_t jump;   /* in the result, from behind a row's last pixel to the next one's first */
+    int64_t all_runs; /* in all windows */
+    int64_t packed;   /* where its panels begin among the packed weights of a group */
+    int64_t jump;     /* in the result, from behind a row's last pixel to the next one's first */
 } hm_grid;
 
 typedef struct hm_correlation {
@@ -46,12 +47,16 @@ typedef struct hm_correlation {
     int64_t
         plane_direction; /* 1: each unit is a 3 x 3 kernel on one channel; -1: backwards; else 0 */
 
+    /* by hm_correlate_window */
+    int window_axis;
+    int64_t windows, window_rows; /* results of a grid along the axis in each; fewer in the last */
+
     /* how hm_correlate shares it out */
-    int64_t lanes; /* threads, at most */
-    bool shared;   /* all lanes work on one unit; else each on its own */
-    int64_t cuts;  /* of a unit's bands, for lanes of their own */
-    int64_t unit;  /* the one */
-    int64_t bands; /* of the runs of a grid */
+    int64_t links, panel_most; /* of the chains of a tile; doubles of packed weights */
+    int64_t lanes;             /* threads, at most */
+    bool shared;               /* all lanes work on one unit; else each on its own */
+    int64_t unit;              /* the one */
+    int64_t bands;             /* of the runs of a grid */
     int64_t slivers_a_panel, panels, panel_doubles; /* of the weights */
     bool packs_once; /* all weights before the first unit; else each panel when it is wanted */
     double *packed;
@@ -61,6 +66,15 @@ typedef struct hm_correlation {
     atomic_llong next;
     atomic_bool infinite;
 } hm_correlation;
+
+/*
+ * First of all: measures the padded source, and cuts results into windows along their outermost
+ * axis, for threads and for caches. Then job->padded is what one window reads; offsets are made for
+ * it, but grids for the whole result. `count`: results of a grid along each axis, at most; `links`:
+ * of the chains of all grids together. False where no memory has room for the source.
+ */
+bool hm_correlate_window(hm_context *ctx, hm_correlation *job, const int64_t count[HM_CONV_AXES],
+                         int64_t links);
 
 /* HMATH_OK or HMATH_NO_MEMORY; *finite tells whether every result is finite. */
 hm_status hm_correlate(hm_context *ctx, hm_correlation *job, bool *finite);

@@ -152,35 +152,3 @@ void hm_padded_copy(const hm_padded *p, const hm_arrange_kernels *kernels, bool 
                 copy_phase(p, kernels, fresh, s, image, copy);
             }
 }
-
-/* What is left of the span between two pixels. */
-static span clipped(span s, int64_t begin, int64_t end)
-{
-    s.begin = hm_least(hm_most(s.begin, begin), s.end);
-    s.end = hm_most(hm_least(s.end, end), s.begin);
-    return s;
-}
-
-void hm_padded_copy_window(const hm_padded *p, const hm_arrange_kernels *kernels, int64_t begin,
-                           int64_t end, const double *image, double *copy)
-{
-    const hm_padded_axis *axis = p->axis;
-    const int64_t height = axis[1].extent, width = axis[2].extent;
-    const int64_t image_plane = axis[1].image * axis[2].image;
-    const int64_t row = begin / width, row_end = hm_ceiling(end, width);
-    const int64_t phases = axis[0].phases * axis[1].phases * axis[2].phases;
-    for (int64_t phase = 0; phase < phases; phase++, copy += p->plane) {
-        const int64_t rest = phase / axis[2].phases;
-        const span z = span_of(&axis[0], rest / axis[1].phases);
-        const span y = span_of(&axis[1], rest % axis[1].phases);
-        span x = span_of(&axis[2], phase % axis[2].phases);
-        zeros(copy + begin, end - begin);
-        if (p->plane == width) /* rows are copied whole, but one alone need not be */
-            x = clipped(x, begin, end);
-        const span planes = clipped(z, row / height, hm_ceiling(row_end, height));
-        for (int64_t i = planes.begin; i < planes.end; i++)
-            copy_plane(kernels, axis + 1, clipped(y, row - i * height, row_end - i * height), x,
-                       image + (z.first + i * axis[0].stride) * image_plane,
-                       copy + i * height * width);
-    }
-}

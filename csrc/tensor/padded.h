@@ -52,8 +52,4 @@ int64_t hm_padded_tap(const hm_padded *padded, const int64_t tap[HM_CONV_AXES]);
 void hm_padded_copy(const hm_padded *padded, const hm_arrange_kernels *kernels, bool fresh,
                     const double *image, double *copy);
 
-/* Pixels begin ... end - 1 of each phase of one channel, zeros included, and perhaps more. */
-void hm_padded_copy_window(const hm_padded *padded, const hm_arrange_kernels *kernels,
-                           int64_t begin, int64_t end, const double *image, double *copy);
-
 #endif

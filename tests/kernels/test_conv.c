@@ -364,8 +364,8 @@ static void test_conv__folded_rows(void)
     check_conv(c);
 }
 
-/* Few images with pixels enough that each thread copies what its own bands read. */
-static void test_conv__cuts(void)
+/* Few images with pixels enough that each thread copies what its own results read. */
+static void test_conv__windows_for_threads(void)
 {
     hm_conv c = plain(1, 1, 5, 9);
     set_axis(&c, 2, 4100, 3, 1, 1, 1);
@@ -386,6 +386,32 @@ static void test_conv__cuts(void)
     check_conv(c);
     set_axis(&c, 0, 17, 2, 3, 1, 1);
     set_axis(&c, 1, 30, 3, 2, 1, 1);
+    check_conv(c);
+}
+
+/* Sources beyond a cache, of which the results of some rows read a part: along each axis that can be
+ * the outermost, the last window smaller and within the padding, weights packed and in place. */
+static void test_conv__windows_for_caches(void)
+{
+    hm_conv c = plain(2, 1, 70, 12);
+    set_axis(&c, 2, 1500, 3, 1, 2, 1);
+    check_conv(c);
+    c = plain(1, 1, 90, 2);
+    set_axis(&c, 1, 41, 3, 1, 1, 1);
+    set_axis(&c, 2, 29, 3, 1, 3, 2);
+    check_conv(c);
+    c = plain(1, 1, 33, 33);
+    set_axis(&c, 1, 51, 3, 2, 1, 1);
+    set_axis(&c, 2, 60, 2, 2, 1, 1);
+    check_conv(c);
+    c = plain(1, 2, 80, 16);
+    set_axis(&c, 0, 13, 2, 1, 1, 2);
+    set_axis(&c, 1, 9, 3, 1, 1, 1);
+    set_axis(&c, 2, 14, 1, 1, 0, 1);
+    check_conv(c);
+    c = plain(1, 1, 1, 4); /* planes of one channel */
+    set_axis(&c, 1, 300, 3, 1, 1, 1);
+    set_axis(&c, 2, 301, 3, 1, 1, 1);
     check_conv(c);
 }
 
@@ -478,7 +504,8 @@ int main(void)
     RUN(test_conv__planes);
     RUN(test_conv__larger);
     RUN(test_conv__folded_rows);
-    RUN(test_conv__cuts);
+    RUN(test_conv__windows_for_threads);
+    RUN(test_conv__windows_for_caches);
     RUN(test_conv__huge_stride);
     RUN(test_conv__nothing);
     RUN(test_conv__zeros);

@@ -19,11 +19,67 @@ enum { MOST_VECTORS = 8, ALL_LANES = (1 << VEC_WIDTH) - 1 };
 
 typedef struct conv_job {
     const hm_conv_block *block;
+    int64_t begin, end; /* links of the chains */
     const double *left;
     const hm_conv_run *run;
+    bool whole; /* the results of every run are neighbours */
     double *out;
     const double *bias;
+    vec *partial; /* a tile's chains, between its links and the next */
 } conv_job;
+
+#ifdef FOLDS
+
+/* Lane l to out[l * step] for the bits of a piece. */
+static void store_piece(double *out, int64_t step, unsigned piece, vec x)
+{
+    if (step == 1) {
+        vec_store_over(out, vec_mask_of(piece), x);
+    } else if (step == 2) {
+        unsigned apart = (piece | piece << 4) & 0x0F0F;
+        apart = (apart | apart << 2) & 0x3333;
+        apart = (apart | apart << 1) & 0x5555;
+        vec_store_over(out, vec_mask_of(apart & ALL_LANES), vec_zip_low(x, x));
+        vec_store_over(out + VEC_WIDTH, vec_mask_of(apart >> VEC_WIDTH), vec_zip_high(x, x));
+    } else {
+        double lane[VEC_WIDTH];
+        vec_store(lane, x);
+        for (int l = 0; l < VEC_WIDTH; l++)
+            if (piece >> l & 1)
+                out[l * step] = lane[l];
+    }
+}
+
+/* Some lanes, or results apart: a row's at a time. Returns x with +0 in the lanes that are no
+ * results. */
+static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b,
+                                             const hm_conv_run *run, vec x)
+{
+    for (unsigned left = (unsigned)run->results; left;) {
+        const int first = __builtin_ctz(left);
+        int end = first + __builtin_ctz(~(left >> first));
+        if (first < run->fold && run->fold < end)
+            end = (int)run->fold;
+        const unsigned piece = left & ((1u << end) - 1);
+        store_piece(out - first * b->step, b->step, piece, x);
+        out += (end - first) * b->step + b->jump;
+        left ^= piece;
+    }
+    return vec_keep(vec_mask_of((unsigned)run->results), x);
+}
+
+/* The lanes of a run that lie in the next row. */
+MATH_INLINE vec_mask next_row(const hm_conv_run *run)
+{
+    return vec_mask_of(run->fold ? ALL_LANES & ~((1u << run->fold) - 1) : 0);
+}
+
+MATH_INLINE vec load_folded(const double *source, vec_mask next, int64_t gap)
+{
+    return vec_load_over(vec_load(source), next, source + gap);
+}
+
+#else
 
 /* Some lanes, or results apart: by way of memory. Returns x with +0 in the lanes that are no
  * results. */
@@ -31,16 +87,10 @@ static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b
                                              const hm_conv_run *run, vec x)
 {
     const uint64_t results = run->results;
-    if (b->step == 2 && results == ALL_LANES && run->fold == 0) {
-        vec_store_apart(out, x);
-        return x;
-    }
     double lane[VEC_WIDTH];
     vec_store(lane, x);
     for (int l = 0; l < VEC_WIDTH; l++)
         if (results >> l & 1) {
-            if (l > 0 && l == run->fold)
-                out += b->jump;
             *out = lane[l];
             out += b->step;
         } else {
@@ -51,37 +101,72 @@ static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b
     return vec_load(lane);
 }
 
-/* The lanes of a run that lie in the next row. */
 MATH_INLINE vec_mask next_row(const hm_conv_run *run)
 {
-    double lane[VEC_WIDTH];
-    for (int l = 0; l < VEC_WIDTH; l++)
-        lane[l] = run->fold && l >= run->fold;
-    return vec_not_equal(vec_load(lane), vec_of(0.0));
+    (void)run;
+    return vec_less(vec_of(0.0), vec_of(0.0));
 }
 
 MATH_INLINE vec load_folded(const double *source, vec_mask next, int64_t gap)
 {
-    const vec x = vec_load(source);
-#ifdef FOLDS
-    return vec_load_over(x, next, source + gap);
-#else
     (void)next, (void)gap;
-    return x;
+    return vec_load(source);
+}
+
 #endif
+
+/* Adds bias and +0 and puts the results where they belong; false where one is infinite or NaN. */
+MATH_INLINE bool finish(const conv_job *job, vec acc[TILE_ROWS][MOST_VECTORS], const int rows,
+                        const int vectors)
+{
+    const hm_conv_block *const b = job->block;
+    vec poison[MOST_VECTORS]; /* 0 * x is NaN for infinities and NaN, and stays it */
+    UNROLL (j, 0, vectors) {
+        poison[j] = vec_of(0.0);
+    }
+    UNROLL (i, 0, rows) {
+        UNROLL (j, 0, vectors) {
+            vec x = acc[i][j];
+            if (job->bias)
+                x += vec_broadcast(job->bias + i);
+            x += vec_of(0.0);
+            double *to = job->out + i * b->out_row + job->run[j].destination;
+            if (job->whole)
+                vec_store(to, x);
+            else if (b->step == 2 && job->run[j].results == ALL_LANES && job->run[j].fold == 0)
+                vec_store_apart(to, x);
+            else
+                x = scatter(to, b, &job->run[j], x);
+            poison[j] = vec_fma(x, vec_of(0.0), poison[j]);
+        }
+    }
+    UNROLL (j, 1, vectors) {
+        poison[0] += poison[j];
+    }
+    return !vec_mask_any(vec_is_nan(poison[0]));
 }
 
 MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vectors,
                            const bool packed, const bool folded)
 {
+    /* Weights come one after the other, a line or less a link: fetched so many links ahead. */
+    enum { WEIGHTS_AHEAD = 16 * TILE_ROWS };
     const hm_conv_block *const b = job->block;
     vec acc[TILE_ROWS][MOST_VECTORS];
     const double *source[MOST_VECTORS];
-    /* Results go to `rows` planes, all out of L2: fetch their lines while the chains run. */
-    UNROLL (i, 0, rows) {
-        UNROLL (j, 0, vectors) {
-            acc[i][j] = vec_of(0.0);
-            __builtin_prefetch(job->out + i * b->out_row + job->run[j].destination, 1);
+    if (packed && job->begin > 0) {
+        UNROLL (i, 0, rows) {
+            UNROLL (j, 0, vectors) {
+                acc[i][j] = job->partial[i * vectors + j];
+            }
+        }
+    } else {
+        /* Results go to `rows` planes, all out of L2: fetch their lines while the chains run. */
+        UNROLL (i, 0, rows) {
+            UNROLL (j, 0, vectors) {
+                acc[i][j] = vec_of(0.0);
+                __builtin_prefetch(job->out + i * b->out_row + job->run[j].destination, 1);
+            }
         }
     }
     UNROLL (j, 0, vectors) {
@@ -95,11 +180,13 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
     const int64_t left_row = packed ? 1 : b->left_row, gap = b->gap;
     const double *left[3];
     UNROLL (i, 0, (rows + 2) / 3) {
-        left[i] = job->left + 3 * i * left_row;
+        left[i] = job->left + 3 * i * left_row + (packed ? job->begin * TILE_ROWS : 0);
     }
-    for (int64_t k = 0; k < b->depth; k++) {
+    for (int64_t k = job->begin; k < job->end; k++) {
         const int64_t offset = b->offset[k];
         vec x[MOST_VECTORS];
+        if (packed)
+            __builtin_prefetch(left[0] + WEIGHTS_AHEAD);
         UNROLL (j, 0, vectors) {
             x[j] = folded ? load_folded(source[j] + offset, next[j], gap)
                           : vec_load(source[j] + offset);
@@ -116,22 +203,15 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
                 left[i] += TILE_ROWS;
             }
     }
-    vec poison = vec_of(0.0); /* 0 * x is NaN for infinities and NaN, and stays it */
-    UNROLL (i, 0, rows) {
-        UNROLL (j, 0, vectors) {
-            vec x = acc[i][j];
-            if (job->bias)
-                x += vec_broadcast(job->bias + i);
-            x += vec_of(0.0);
-            double *to = job->out + i * b->out_row + job->run[j].destination;
-            if (b->step == 1 && job->run[j].results == ALL_LANES && (!folded || b->jump == 0))
-                vec_store(to, x);
-            else
-                x = scatter(to, b, &job->run[j], x);
-            poison = vec_fma(x, vec_of(0.0), poison);
+    if (packed && job->end < b->depth) {
+        UNROLL (i, 0, rows) {
+            UNROLL (j, 0, vectors) {
+                job->partial[i * vectors + j] = acc[i][j];
+            }
         }
+        return true;
     }
-    return !vec_mask_any(vec_is_nan(poison));
+    return finish(job, acc, rows, vectors);
 }
 
 typedef bool conv_function(const conv_job *job);
@@ -216,38 +296,84 @@ static conv_function *choose_tile(const hm_conv_run *run, int64_t rows, int64_t 
     return conv_tiles[packed][rows - 1][vectors - 1];
 }
 
-static bool block(const hm_conv_block *b)
+/* Whether the results of all runs are neighbours. */
+static bool is_whole(const hm_conv_block *b, const hm_conv_run *run, int64_t runs)
 {
-    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
-    const bool packed = b->left_panel > 0;
+    bool whole = b->step == 1;
+    for (int64_t j = 0; j < runs; j++)
+        whole &= run[j].results == ALL_LANES && (run[j].fold == 0 || b->jump == 0);
+    return whole;
+}
+
+/* One to three rows of weights in place by many runs: how many of these are done. */
+static int64_t wide_block(const hm_conv_block *b, conv_job *job, bool *finite)
+{
     static const struct {
         int64_t vectors;
         conv_function *tile;
     } wide[] = {{8, conv_wide_1}, {4, conv_wide_2}, {WIDE_3, conv_wide_3}};
-    const bool widens = !packed && b->rows <= 3;
-    conv_job job = {.block = b};
+    int64_t r = 0;
+    if (b->left_panel > 0 || b->rows > 3)
+        return 0;
+    const int64_t vectors = wide[b->rows - 1].vectors;
+    job->left = b->left;
+    job->out = b->out;
+    job->bias = b->bias;
+    for (; r + vectors <= b->runs; r += vectors) {
+        job->run = b->run + r;
+        job->whole = is_whole(b, job->run, vectors);
+        *finite &= wide[b->rows - 1].tile(job);
+    }
+    return r;
+}
+
+enum { SLIVERS = 16 }; /* whose chains stay near between their links */
+
+/* Links are cut where L1 would not hold what they read, for slivers enough that read the same. */
+static int64_t cuts_of(const hm_conv_block *b, int64_t slivers)
+{
+    enum { ENOUGH = 4 };
+    const bool cut = b->left_panel > 0 && b->links > 0 && slivers >= ENOUGH;
+    return cut && b->depth > b->links ? (b->depth + b->links - 1) / b->links : 1;
+}
+
+/* A few runs by slivers `first` ... `last` - 1. */
+static bool block_of_slivers(const hm_conv_block *b, conv_job *job, int64_t vectors, int64_t first,
+                             int64_t last)
+{
+    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
+    const bool packed = b->left_panel > 0;
+    const int64_t cuts = cuts_of(b, last - first);
+    vec partial[SLIVERS][TILE_ROWS * TILE_VECTORS];
     bool finite = true;
-    for (int64_t r = 0; r < b->runs;) {
-        const int64_t left_over = b->runs - r;
-        job.run = b->run + r;
-        if (widens && left_over >= wide[b->rows - 1].vectors) {
-            job.left = b->left;
-            job.out = b->out;
-            job.bias = b->bias;
-            finite &= wide[b->rows - 1].tile(&job);
-            r += wide[b->rows - 1].vectors;
-            continue;
-        }
-        const int64_t vectors = left_over < TILE_VECTORS ? left_over : TILE_VECTORS;
-        for (int64_t s = 0; s < slivers; s++) {
+    for (int64_t cut = 0; cut < cuts; cut++) {
+        job->begin = b->depth * cut / cuts;
+        job->end = b->depth * (cut + 1) / cuts;
+        for (int64_t s = first; s < last; s++) {
             const int64_t i = hm_contract_sliver(b->rows, slivers, s);
             const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
-            job.left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
-            job.out = b->out + i * b->out_row;
-            job.bias = b->bias ? b->bias + i : NULL;
-            finite &= choose_tile(job.run, rows, vectors, packed)(&job);
+            job->left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
+            job->out = b->out + i * b->out_row;
+            job->bias = b->bias ? b->bias + i : NULL;
+            job->partial = partial[s - first];
+            finite &= choose_tile(job->run, rows, vectors, packed)(job);
         }
-        r += vectors;
+    }
+    return finite;
+}
+
+static bool block(const hm_conv_block *b)
+{
+    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
+    conv_job job = {.block = b, .end = b->depth};
+    bool finite = true;
+    for (int64_t r = wide_block(b, &job, &finite), vectors; r < b->runs; r += vectors) {
+        vectors = b->runs - r < TILE_VECTORS ? b->runs - r : TILE_VECTORS;
+        job.run = b->run + r;
+        job.whole = is_whole(b, job.run, vectors);
+        for (int64_t s = 0; s < slivers; s += SLIVERS)
+            finite &= block_of_slivers(b, &job, vectors, s,
+                                       s + SLIVERS < slivers ? s + SLIVERS : slivers);
     }
     return finite;
 }
@@ -260,23 +386,26 @@ enum { STRIP_VECTORS = TILE_ROWS == 8 ? 4 : 1 };
  * A strip of columns from top to bottom. Each source row is read once for the three result rows it
  * belongs to, whose chains stand at different ky: the oldest ends with it, the youngest begins.
  */
-MATH_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vectors)
+MATH_INLINE bool strip(const hm_conv_plane *p, const int64_t first, const int vectors)
 {
     vec weight[9], oldest[STRIP_VECTORS], middle[STRIP_VECTORS], poison = vec_of(0.0);
+    int64_t x[STRIP_VECTORS]; /* the last vector goes back over pixels of the one before */
     UNROLL (k, 0, 9) {
         weight[k] = vec_broadcast(p->weights + k);
     }
     UNROLL (j, 0, vectors) {
         oldest[j] = middle[j] = vec_of(0.0);
+        x[j] = (first + j) * VEC_WIDTH;
+        x[j] = x[j] + VEC_WIDTH <= p->width ? x[j] : p->width - VEC_WIDTH;
     }
     const vec bias = p->bias ? vec_broadcast(p->bias) : vec_of(0.0);
-    const double *source = p->source + x;
-    double *out = p->out + x - 2 * p->out_row; /* the chains of rows -2 and -1 end unseen */
+    const double *source = p->source;
+    double *out = p->out - 2 * p->out_row; /* the chains of rows -2 and -1 end unseen */
     for (int64_t y = 0; y < p->rows + 2; y++, source += p->source_row, out += p->out_row)
         UNROLL (j, 0, vectors) {
             vec youngest = vec_of(0.0);
             UNROLL (k, 0, 3) {
-                const vec v = vec_load(source + j * VEC_WIDTH + k * p->tap);
+                const vec v = vec_load(source + x[j] + k * p->tap);
                 oldest[j] = vec_fma(weight[6 + k], v, oldest[j]);
                 middle[j] = vec_fma(weight[3 + k], v, middle[j]);
                 youngest = vec_fma(weight[k], v, youngest);
@@ -284,7 +413,7 @@ MATH_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vector
             if (y >= 2) {
                 const vec result = oldest[j] + bias + vec_of(0.0);
                 poison = vec_fma(result, vec_of(0.0), poison);
-                vec_store(out + j * VEC_WIDTH, result);
+                vec_store(out + x[j], result);
             }
             oldest[j] = middle[j];
             middle[j] = youngest;
@@ -292,24 +421,37 @@ MATH_INLINE bool strip(const hm_conv_plane *p, const int64_t x, const int vector
     return !vec_mask_any(vec_is_nan(poison));
 }
 
-static __attribute__((noinline)) bool wide_strip(const hm_conv_plane *p, int64_t x)
-{
-    return strip(p, x, STRIP_VECTORS);
-}
+#define STRIP(vectors) \
+    static \
+        __attribute__((noinline)) bool strip_of_##vectors(const hm_conv_plane *p, int64_t first) \
+    { \
+        return strip(p, first, vectors); \
+    }
 
-static __attribute__((noinline)) bool narrow_strip(const hm_conv_plane *p, int64_t x)
-{
-    return strip(p, x, 1);
-}
+STRIP(1)
+#if defined(__AVX512F__) || defined(__aarch64__)
+STRIP(2)
+STRIP(3)
+STRIP(4)
+#endif
 
+/* As wide as registers allow: a narrow strip waits for its own chains. */
 static bool plane(const hm_conv_plane *p)
 {
+    static bool (*const strips[STRIP_VECTORS])(const hm_conv_plane *, int64_t) = {
+        strip_of_1,
+#if defined(__AVX512F__) || defined(__aarch64__)
+        strip_of_2,
+        strip_of_3,
+        strip_of_4,
+#endif
+    };
+    const int64_t vectors = (p->width + VEC_WIDTH - 1) / VEC_WIDTH;
     bool finite = true;
-    int64_t x = 0;
-    for (; x + STRIP_VECTORS * VEC_WIDTH <= p->width; x += STRIP_VECTORS * VEC_WIDTH)
-        finite &= wide_strip(p, x);
-    for (; x < p->width; x += VEC_WIDTH) /* the last one goes back over pixels already done */
-        finite &= narrow_strip(p, x + VEC_WIDTH <= p->width ? x : p->width - VEC_WIDTH);
+    for (int64_t j = 0; j < vectors; j += STRIP_VECTORS) {
+        const int64_t wide = vectors - j < STRIP_VECTORS ? vectors - j : STRIP_VECTORS;
+        finite &= strips[wide - 1](p, j);
+    }
     return finite;
 }
 

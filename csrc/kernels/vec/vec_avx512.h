@@ -15,11 +15,17 @@ VEC_INLINE vec vec_load_padded(const double *p, size_t n)
     return _mm512_mask_loadu_pd(_mm512_set1_pd(*p), vec_first_lanes(n), p);
 }
 
-/* x, with p[l] in lane l where the mask holds; no other is read. Here alone, where it is one load. */
+/* Bit l is the truth of lane l. These three here alone, where each is one instruction. */
+VEC_INLINE vec_mask vec_mask_of(unsigned bits) { return (vec_mask)bits; }
+
+/* x, with p[l] in lane l where the mask holds; no other is read. */
 VEC_INLINE vec vec_load_over(vec x, vec_mask m, const double *p)
 {
     return _mm512_mask_loadu_pd(x, m, p);
 }
+
+/* Lane l to p[l] where the mask holds; no other is touched. */
+VEC_INLINE void vec_store_over(double *p, vec_mask m, vec x) { _mm512_mask_storeu_pd(p, m, x); }
 
 VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
 {
