@@ -53,6 +53,30 @@ def compare(ours: Callable[..., Any], theirs: Callable[..., Any], *arrays: np.nd
     close(tangent, pulled)
 
 
+def compare_twice(ours: Callable[..., Any], theirs: Callable[..., Any], *arrays: np.ndarray) -> None:
+    """The same, and the second derivative: the gradient of (gradient of a weighted sum, times directions)."""
+    compare(ours, theirs, *arrays)
+    rng = np.random.default_rng(8)
+    inputs = [ad.variable(f"x{i}", a.shape) for i, a in enumerate(arrays)]
+    leaves = [torch.from_numpy(a.copy()).requires_grad_() for a in arrays]
+    result, expected = ours(*inputs), theirs(*leaves)
+    weights = rng.normal(size=tuple(expected.shape))
+    output = ad.sum(result * weights) if result.shape else result * float(weights)
+    directions = [rng.normal(size=a.shape) for a in arrays]
+    along = [ad.sum(g * d) for g, d in zip(ad.gradient(output, inputs), directions, strict=True)]
+    total = along[0]
+    for term in along[1:]:
+        total = total + term
+    slopes = torch.autograd.grad(
+        (expected * torch.from_numpy(np.asarray(weights))).sum(), leaves, create_graph=True
+    )
+    theirs_total = sum((s * torch.from_numpy(d)).sum() for s, d in zip(slopes, directions, strict=True))
+    second = torch.autograd.grad(theirs_total, leaves, allow_unused=True)
+    bindings = dict(zip(inputs, arrays, strict=True))
+    for gradient, wanted, a in zip(ad.gradient(total, inputs), second, arrays, strict=True):
+        close(ad.evaluate(gradient, bindings), np.zeros(a.shape) if wanted is None else wanted.numpy())
+
+
 def normal(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng([seed, *shape]).normal(size=shape)
 
@@ -335,3 +359,120 @@ def test_clip_and_schedules() -> None:
         close(optim.cosine(step, 0.3, 20), schedule.get_last_lr()[0])
         schedule.optimizer.step()
         schedule.step()
+
+
+def spread(*shape: int) -> np.ndarray:
+    """Positive numbers, away from poles and kinks."""
+    return np.random.default_rng([1, *shape]).uniform(0.3, 2.0, size=shape)
+
+
+TWICE: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[np.ndarray, ...]]] = {
+    "multiply": (lambda a, b: a * b, torch.mul, (normal(2, 1, 4), normal(3, 1))),
+    "divide": (lambda a, b: a / b, torch.div, (normal(2, 3), spread(3))),
+    "power": (ad.power, torch.pow, (spread(2, 3), normal(3))),
+    "square": (lambda x: x**2, lambda x: x**2, (normal(5),)),
+    "cube": (lambda x: x**3, lambda x: x**3, (normal(5),)),
+    "select": (
+        lambda a, b: ad.select(ad.less(a, b), a * a, b * a),
+        lambda a, b: torch.where(a < b, a * a, b * a),
+        (normal(7), normal(7, seed=1)),
+    ),
+    "norm": (
+        lambda a, b: ad.norm([a, b]),
+        lambda a, b: torch.sqrt((a * a).sum() + (b * b).sum()),
+        (normal(3), normal(2)),
+    ),
+    "mean": (lambda x: ad.mean(ad.exp(x), axis=1), lambda x: torch.exp(x).mean(1), (normal(3, 4),)),
+    "matmul": (lambda a, b: a @ b, torch.matmul, (normal(5, 2, 3), normal(3, 4))),
+    "dense": (layers.dense_ad, F.linear, (normal(4, 3), normal(5, 3), normal(5))),
+    "convolution": (
+        lambda x, w, b: layers.convolution_ad(layers.ConvOptions([2, 1], [1, 0], [1, 2], 2), x, w, b),
+        lambda x, w, b: F.conv2d(x, w, b, (2, 1), (1, 0), (1, 2), 2),
+        (normal(2, 4, 6, 7), normal(6, 2, 3, 2), normal(6)),
+    ),
+    "transposed convolution": (
+        lambda x, w, b: ad.transposed_convolution([1], layers.ConvOptions([2], [1], [1], 2), x, w, b),
+        lambda x, w, b: F.conv_transpose1d(x, w, b, 2, 1, 1, 2),
+        (normal(2, 4, 5), normal(4, 2, 3), normal(4)),
+    ),
+    "layer_norm": (
+        lambda x: layers.layer_norm_ad(2, 1e-3, x),
+        lambda x: F.layer_norm(x, x.shape[-2:], eps=1e-3),
+        (normal(2, 3, 4),),
+    ),
+    "rms_norm": (
+        lambda x: layers.rms_norm_ad(1, 1e-3, x),
+        lambda x: x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-3),
+        (normal(2, 3, 4),),
+    ),
+    "group_norm": (
+        lambda x: ad.group_norm(2, 1e-3, x),
+        lambda x: F.group_norm(x, 2, eps=1e-3),
+        (normal(2, 4, 5),),
+    ),
+    "instance_norm": (
+        lambda x: ad.instance_norm(1e-3, x),
+        lambda x: F.instance_norm(x, eps=1e-3),
+        (normal(2, 4, 5),),
+    ),
+    "batch_norm": (
+        lambda g, b, x: ad.batch_norm(1e-3, g, b, x)[0],
+        lambda g, b, x: F.batch_norm(x, None, None, g, b, True, 0.1, 1e-3),
+        (normal(4), normal(4, seed=1), normal(3, 4, 5)),
+    ),
+    "average pooling": (
+        lambda x: ad.square(ad.pooling(layers.AveragePool, [2], [1], [1], x)),
+        lambda x: F.avg_pool1d(x, 2, 1, 1, False, False) ** 2,
+        (normal(2, 3, 6),),
+    ),
+    "max pooling": (
+        lambda x: ad.square(ad.pooling(layers.MaxPool, [2], [2], [0], x)),
+        lambda x: F.max_pool1d(x, 2, 2) ** 2,
+        (normal(2, 3, 6),),
+    ),
+    "rows, overlapping": (
+        lambda x: x[0] * x[1] + x[1:3] @ x[3] * x[2, 0] + ad.concatenate([x[i] for i in range(4)])[3:5],
+        lambda x: x[0] * x[1] + x[1:3] @ x[3] * x[2, 0] + torch.cat([x[i] for i in range(4)])[3:5],
+        (normal(4, 2),),
+    ),
+    "gather": (
+        lambda x: ad.square(ad.gather(x, np.array([[0, 2], [2, 2]]), 1)),
+        lambda x: x[:, torch.tensor([[0, 2], [2, 2]])] ** 2,
+        (normal(2, 3),),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_second_derivatives(name: str) -> None:
+    compare_twice(TWICE[name][0], TWICE[name][1], *TWICE[name][2])
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "tanh", "erf", "reciprocal"]
+)
+def test_second_derivatives_of_functions(name: str) -> None:
+    compare_twice(getattr(ad, name), getattr(torch, name), spread(2, 5) / 2)
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIVATIONS if name != "HardSwish"])
+def test_second_derivatives_of_activations(name: str) -> None:
+    method = getattr(core, name)
+    compare_twice(
+        lambda x: ad.square(ad.activation(method, x)), lambda x: ACTIVATIONS[name](x) ** 2, normal(5, 7) * 2
+    )
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize(
+    "case", [case for case in LOSSES if case[2] == "any"], ids=lambda case: repr(case[0])
+)
+def test_second_derivatives_of_losses(case: Any, reduction: str) -> None:
+    method, theirs, _ = case
+    t, p = normal(4, 6, seed=2), normal(4, 6, seed=3)
+    how = core.Sum if reduction == "sum" else core.Mean
+    compare_twice(
+        lambda x: core.loss_expr(method, how, t, x * x),
+        lambda x: theirs(x * x, torch.from_numpy(t), reduction),
+        p,
+    )

@@ -1159,8 +1159,9 @@ def test_failures_to_bind_say_which_variable() -> None:
         ad.jvp(z, {y: 1.0, x: good, nameless: 0.0}, {y: math.inf})
 
 
-def test_shapes_that_do_not_fit_are_named_as_the_function_names_them() -> None:
+def test_what_does_not_fit_is_named_as_the_function_names_it() -> None:
     x, wide, long = ad.variable("x", (3,)), ad.variable("wide", (2, 3)), ad.variable("long", (4,))
+    none = ad.variable("none", (0, 1))
     calls: list[tuple[Callable[[], Any], str]] = [
         (lambda: ad.select(x, wide, long), "autodiff.select: b has dimension (4,)"),
         (lambda: ad.select(long, x, 1.0), "autodiff.select: a has dimension (3,)"),
@@ -1170,6 +1171,7 @@ def test_shapes_that_do_not_fit_are_named_as_the_function_names_them() -> None:
             "autodiff.concatenate: values has dimension (2, 3); required (3,)",
         ),
         (lambda: ad.stack([x, wide]), "autodiff.stack: values has dimension (2, 3); required (3,)"),
+        (lambda: ad.batch_norm(1e-5, np.ones(1), np.ones(1), none), "autodiff.batch_norm: input is empty"),
         (lambda: ad.sum(wide, (0, 0)), "autodiff.sum: axis[1] = 0; required no axis twice"),
         (lambda: wide.mean((0, -2)), "autodiff.mean: axis[1] = 0; required no axis twice"),
         (lambda: tensor.zeros([2, 3]).sum((0, 0)), "tensor.sum: axis[1] = 0; required no axis twice"),

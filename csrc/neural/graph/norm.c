@@ -530,6 +530,8 @@ hm_node *hm_ad_batch_norm(hm_graph *g, double epsilon, hm_node *gamma, hm_node *
         return hm_graph_fail(g, st);
     hm_node *scale = per_channel(g, "gamma", gamma, input);
     hm_node *shift = per_channel(g, "beta", beta, input);
+    if (g->status == HMATH_OK && input->size == 0 && gamma->size > 0)
+        return hm_graph_fail(g, hm_fail_empty(g->ctx, "input"));
     const uint32_t over = hm_ad_all_axes(input) & ~2u;
     hm_shape channels = hm_node_shape(gamma);
     *mean = hm_ad_reshape(g, hm_ad_mean(g, input, over, true), &channels);
