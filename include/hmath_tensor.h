@@ -427,12 +427,11 @@ HMATH_CALL hmath_tensor_to_dlpack(hmath_context *ctx, const hmath_value *input,
 
 /**
  * Take what another library lends: float64 becomes a Tensor Double, float32 a Tensor Float. Where
- * it is contiguous and row-major it is adopted, so it may not change while the tensor lives; else
- * it is copied. On success `managed` is the library's: its deleter is
+ * it is contiguous, row-major and aligned it is adopted, so it may not change while the tensor
+ * lives; else it is copied. On success `managed` is the library's: its deleter is
  * called when nothing needs the memory any more (at once where it was copied). On failure it stays
  * the caller's.
- * @return HMATH_BAD_ARGUMENT also where the structure is malformed, of another major version, or
- *         its elements are misaligned;
+ * @return HMATH_BAD_ARGUMENT also where the structure is malformed or of another major version;
  *         HMATH_CHECKED: TypeMismatch (memory that is not the CPU's, or elements that are not
  *         float64 or float32), DomainError (a negative extent), DimensionMismatch (more than eight
  *         axes)

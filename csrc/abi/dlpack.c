@@ -164,6 +164,33 @@ static hm_status copy_strided(hm_context *ctx, const DLTensor *dl, const hm_shap
     return HMATH_OK;
 }
 
+/* The same where `data` lies between two elements, so that no pointer to one may point there. */
+static hm_status copy_bytes(hm_context *ctx, const DLTensor *dl, const hm_shape *shape,
+                            const char *data, hm_tensor **out)
+{
+    const int64_t element = dl->dtype.bits / 8;
+    hm_status st = element == sizeof(double) ? hm_tensor_create(ctx, shape, out)
+                                             : hm_tensor_float_create(ctx, shape, out);
+    if (st != HMATH_OK)
+        return st;
+    char *to = hm_tensor_elements(*out);
+    int64_t stride[HM_MAX_RANK], position[HM_MAX_RANK] = {0}, from = 0;
+    hm_shape_strides(shape, stride);
+    if (dl->strides)
+        memcpy(stride, dl->strides, (size_t)shape->rank * sizeof *stride);
+    for (int64_t i = 0; i < (*out)->size; i++) {
+        memcpy(to + i * element, data + from * element, (size_t)element);
+        for (int32_t axis = shape->rank - 1; axis >= 0; axis--) { /* the next: count up */
+            from += stride[axis];
+            if (++position[axis] < shape->extent[axis])
+                break;
+            from -= stride[axis] * shape->extent[axis];
+            position[axis] = 0;
+        }
+    }
+    return HMATH_OK;
+}
+
 /*
  * A tensor over, or of a copy of, what is lent. *adopted tells which: an adopted one calls
  * release(user) in the end.
@@ -187,9 +214,10 @@ static hm_status take(hm_context *ctx, const DLTensor *dl, void (*release)(void 
 
     char *data = dl->data ? (char *)dl->data + dl->byte_offset : NULL;
     const size_t element = dl->dtype.bits / 8u;
-    if ((uintptr_t)data % element != 0)
-        return hm_fail_argument(ctx, "managed", "has misaligned data");
-    *adopted = is_row_major(dl, &shape, size);
+    const bool aligned = (uintptr_t)data % element == 0;
+    *adopted = aligned && is_row_major(dl, &shape, size);
+    if (!aligned)
+        return copy_bytes(ctx, dl, &shape, data, out);
     if (!*adopted)
         return copy_strided(ctx, dl, &shape, data, out);
     return element == sizeof(double)

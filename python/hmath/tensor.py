@@ -528,7 +528,7 @@ def from_numpy(array: FloatArray | Float32Array) -> TensorDouble | TensorFloat:
 def from_dlpack(source: Any) -> Tensor:
     """A tensor over the memory of another library's array, by DLPack: float64 or float32, on the CPU.
 
-    Where the memory is contiguous and row-major it is shared: then it may not change while the tensor
+    Where the memory is contiguous, row-major and aligned it is shared: then it may not change while the tensor
     lives. Else it is copied.
     """
     if not hasattr(source, "__dlpack__") or isinstance(source, type):

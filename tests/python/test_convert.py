@@ -738,6 +738,8 @@ def test_memory_between_two_numbers_is_copied() -> None:
     assert tensor.from_numpy(doubles).values == tensor.tensor([6], doubles).values == expected
     assert np.asarray(tensor.square(doubles)).tolist() == [x * x for x in expected]
     assert np.asarray(core.softmax(doubles)).tolist() == core.softmax(expected)
+    assert tensor.from_dlpack(doubles[::-1]).values == expected[::-1]
+    assert tensor.from_dlpack(doubles).values == expected
     view = memoryview(memory)[1:].cast("d")
     assert core.softmax(view) == core.softmax(expected)  # type: ignore[comparison-overlap]
     assert tensor.tensor([6], view).values == expected
