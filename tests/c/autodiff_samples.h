@@ -520,6 +520,15 @@ static hm_node *build_inverse_root_mean_square(hm_graph *g, hm_node *const *x)
     return inverse_deviation(g, x[0], hm_ad_rms_norm(g, 1, 0.1, x[0]), 0);
 }
 
+/* Powers of two, which stay where they are. */
+static hm_node *build_row_scale(hm_graph *g, hm_node *const *x)
+{
+    hm_node *by = build_inverse_deviation(g, x);
+    return by ? hm_graph_make(g, &hm_op_row_scale, hm_node_attributes(by), by->attribute_size,
+                              (hm_node *[]){x[1], by}, 2)
+              : NULL;
+}
+
 static hm_node *build_batch_norm(hm_graph *g, hm_node *const *x)
 {
     hm_node *mean = NULL, *variance = NULL;
@@ -1224,6 +1233,17 @@ static const sample samples[] = {
      1,
      true,
      0,
+     NULL,
+     false},
+    {&hm_op_row_scale,
+     "row_scale",
+     build_row_scale,
+     2,
+     {S2(3, 6), S2(3, 6)},
+     -1,
+     1,
+     true,
+     3,
      NULL,
      false},
     {&hm_op_layer_norm,

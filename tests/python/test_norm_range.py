@@ -205,6 +205,32 @@ def test_second_order_of_factors_whose_product_underflows(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("pair", [(1e-161, 3e-170), (1e-200, 1e-200), (1e-300, 1e-150), (1e-318, 1e-200)])
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("name", NODES)
+def test_second_order_of_tiny_cotangents(name: str, mixed: bool, pair: tuple[float, float]) -> None:
+    """Their product is far below any double, times r^2 it is one; or one of them makes up for the other."""
+    centred, shape, norm = NODES[name]
+    n, (first, second) = 4, pair
+    x, u, v = (ad.variable(letter, shape(n)) for letter in "xuv")
+    along = ad.gradient(ad.sum(norm(5e-324, x) * u), x)
+    gradient = ad.gradient(ad.sum(along * v), x)
+    for magnitude in (1e-120, 1e-140, 1e-160):
+        numbers = row("spread", magnitude)
+        if mixed:  # a large one beside a small one
+            second = 1e-16 / first
+        a, b = [w * first for w in WEIGHTS[:n]], [w * second for w in WEIGHTS[n - 1 :: -1]]
+        bound = {k: np.array(data).reshape(shape(n)) for k, data in ((x, numbers), (u, a), (v, b))}
+        tangent = ad.jvp(along, {x: bound[x], u: bound[u]}, {x: bound[v]})[1]
+        with mpmath.workprec(PRECISION):
+            right = twice(exact(numbers), exact(a), exact(b), 5e-324, centred)
+            assert max(abs(r) for r in right) < LARGEST
+            # at most thirty roundings in three terms that cancel to no less than a tenth of the largest
+            slack = 300 * ROUNDING * max(abs(r) for r in right)
+            close(ad.evaluate(gradient, bound), right, slack)
+            close(tangent, right, slack)
+
+
 def test_a_constant_row_has_the_gradient_of_its_epsilon() -> None:
     """Whatever its magnitude: nothing deviates, and r is 1/sqrt(epsilon)."""
     x = ad.variable("x", (1, 3))

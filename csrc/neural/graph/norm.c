@@ -5,13 +5,13 @@
  *     layer norm   r * (u - mean(u) - y * mean(u y))        (Ba, Kiros, Hinton 2016)
  *     RMS norm     r * (u - y * mean(u y))                  (Zhang, Sennrich 2019)
  *
- * computed in one pass by an op of its own; asked for its own derivative, it is written out in nodes,
- * but for r, whose square may be no double. Group, instance and batch norm are a layer norm of another
+ * computed in one pass by an op of its own, whose own derivative is made of the same op. Group, instance and batch norm are a layer norm of another
  * shape.
  */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "autodiff/gradient.h"
@@ -285,7 +285,72 @@ const hm_op hm_op_inverse_deviation = {.name = "layers.inverse_deviation",
                                        .run = inverse_deviation_run,
                                        .reverse = inverse_deviation_rule};
 
-static hm_node *expand(hm_graph *g, hm_node *node, bool centred)
+/*
+ * A power of two for each row of v that brings the largest of its r v near 1; 1 where all are 0. Its exponent
+ * is even, so that it has a root.
+ */
+static double scale_of(const hm_kernels *k, const double *v, int64_t n, double by)
+{
+    enum { MOST = 1000 };
+    const double most = k->reduce->largest_magnitude(v, n);
+    const int exponent = most == 0 ? 0 : -(ilogb(most) + ilogb(by)) / 2 * 2;
+    return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
+}
+
+static hm_status scale_run(const hm_run *run)
+{
+    const deviating *a = hm_node_attributes(run->node);
+    const hm_kernels *k = hm_context_kernels(run->ctx);
+    const int64_t n = a->norm.n;
+    for (int64_t row = 0; row < a->norm.rows; row++)
+        run->output[row] = scale_of(k, run->inputs[0] + row * n, n, run->inputs[1][row]);
+    return HMATH_OK;
+}
+
+/* What is made with it does not depend on it. */
+static void scale_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+                       hm_node **cotangents)
+{
+    (void)g, (void)node, (void)u, (void)wanted, (void)cotangents;
+}
+
+static hm_node *no_tangent(hm_graph *g, hm_node *node, hm_node *const *tangents)
+{
+    (void)g, (void)node, (void)tangents;
+    return NULL;
+}
+
+const hm_op hm_op_row_scale = {.name = "layers.row_scale",
+                               .arity = 2,
+                               .shape = one_a_row,
+                               .run = scale_run,
+                               .reverse = scale_rule,
+                               .tangent = no_tangent};
+
+/* The cotangent u of a row's result as the cotangent of the row: C(u) below. */
+static hm_node *pulled_back(hm_graph *g, const hm_node *node, hm_node *u)
+{
+    return hm_graph_make(g, node->op, hm_node_attributes(node), node->attribute_size,
+                         (hm_node *[]){node->inputs[0], node->inputs[1], u}, 3);
+}
+
+/* mean(u r y) of each row: u times r first, as u y can be too small for a double. */
+static hm_node *along(hm_graph *g, hm_node *u, hm_node *by, hm_node *y, uint32_t over)
+{
+    return hm_ad_mean(g, hm_ad_multiply(g, hm_ad_multiply(g, u, by), y), over, true);
+}
+
+/*
+ * The derivative of the row's C(u) . w, in which C is the symmetric map u -> r P u of the formulas above, and
+ * dr = -r^2 mean(y dx), dy = C(dx):
+ *
+ *     -( y mean(C(u) r w) + C(w) mean(u r y) + C(u) mean(w r y) )
+ *
+ * It is of the size of (r u)(r w), whose factors may leave the range of a double where it does not. So both
+ * are brought near 1, which changes nothing else, and the result is brought back in two equal steps, of
+ * which only the second can round.
+ */
+static hm_node *second_derivative(hm_graph *g, hm_node *node, hm_node *w, bool centred)
 {
     const norm *a = hm_node_attributes(node);
     hm_node *x = node->inputs[0], *y = node->inputs[1], *u = node->inputs[2];
@@ -293,16 +358,36 @@ static hm_node *expand(hm_graph *g, hm_node *node, bool centred)
     const deviating of = {*a, centred};
     hm_node *by =
         hm_graph_make(g, &hm_op_inverse_deviation, &of, sizeof of, (hm_node *[]){x, y}, 2);
-    /* u times r first: it is as large as the result, where u y can be too small for a double. */
-    hm_node *v = hm_ad_multiply(g, u, by);
-    hm_node *rest = centred ? hm_ad_subtract(g, v, hm_ad_mean(g, v, over, true)) : v;
-    hm_node *along = hm_ad_mean(g, hm_ad_multiply(g, v, y), over, true);
-    return hm_ad_subtract(g, rest, hm_ad_multiply(g, y, along));
+    hm_node *u_scale = hm_graph_make(g, &hm_op_row_scale, &of, sizeof of, (hm_node *[]){u, by}, 2);
+    hm_node *w_scale = hm_graph_make(g, &hm_op_row_scale, &of, sizeof of, (hm_node *[]){w, by}, 2);
+    u = hm_ad_multiply(g, u, u_scale);
+    w = hm_ad_multiply(g, w, w_scale);
+    hm_node *of_u = pulled_back(g, node, u), *of_w = pulled_back(g, node, w);
+    hm_node *both = along(g, w, by, of_u, over);
+    hm_node *sum = hm_ad_add(g, hm_ad_multiply(g, of_w, along(g, u, by, y, over)),
+                             hm_ad_multiply(g, of_u, along(g, w, by, y, over)));
+    hm_node *scaled = hm_ad_negate(g, hm_ad_add(g, hm_ad_multiply(g, y, both), sum));
+    hm_node *step = hm_ad_multiply(g, hm_ad_sqrt(g, u_scale), hm_ad_sqrt(g, w_scale));
+    return hm_ad_divide(g, hm_ad_divide(g, scaled, step), step);
 }
 
-static hm_node *expand_layer(hm_graph *g, hm_node *node) { return expand(g, node, true); }
+/* x moves y with it: what that does is part of x's cotangent, and y has none of its own. */
+static void reverse_rule(hm_graph *g, hm_node *node, hm_node *w, const bool *wanted,
+                         hm_node **cotangents, bool centred)
+{
+    if (wanted[0])
+        cotangents[0] = second_derivative(g, node, w, centred);
+    if (wanted[2])
+        cotangents[2] = pulled_back(g, node, w);
+}
 
-static hm_node *expand_rms(hm_graph *g, hm_node *node) { return expand(g, node, false); }
+/* C(u) is linear in u, and its derivative in x is symmetric, too. */
+static hm_node *reverse_tangent(hm_graph *g, hm_node *node, hm_node *const *tangents, bool centred)
+{
+    hm_node *by_x = tangents[0] ? second_derivative(g, node, tangents[0], centred) : NULL;
+    hm_node *by_u = tangents[2] ? pulled_back(g, node, tangents[2]) : NULL;
+    return by_x && by_u ? hm_ad_add(g, by_x, by_u) : by_x ? by_x : by_u;
+}
 
 /* ------------------------------------------------- ops */
 
@@ -326,16 +411,26 @@ static void rms_norm_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wa
     cotangents[0] = fused(g, &hm_op_rms_norm_reverse, node, u);
 }
 
-static void layer_norm_reverse_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+static void layer_norm_reverse_rule(hm_graph *g, hm_node *node, hm_node *w, const bool *wanted,
                                     hm_node **cotangents)
 {
-    hm_reverse_by_expansion(g, node, u, wanted, cotangents, expand_layer);
+    reverse_rule(g, node, w, wanted, cotangents, true);
 }
 
-static void rms_norm_reverse_rule(hm_graph *g, hm_node *node, hm_node *u, const bool *wanted,
+static void rms_norm_reverse_rule(hm_graph *g, hm_node *node, hm_node *w, const bool *wanted,
                                   hm_node **cotangents)
 {
-    hm_reverse_by_expansion(g, node, u, wanted, cotangents, expand_rms);
+    reverse_rule(g, node, w, wanted, cotangents, false);
+}
+
+static hm_node *layer_norm_reverse_tangent(hm_graph *g, hm_node *node, hm_node *const *tangents)
+{
+    return reverse_tangent(g, node, tangents, true);
+}
+
+static hm_node *rms_norm_reverse_tangent(hm_graph *g, hm_node *node, hm_node *const *tangents)
+{
+    return reverse_tangent(g, node, tangents, false);
 }
 
 const hm_op hm_op_layer_norm = {.name = "layers.layer_norm",
@@ -357,14 +452,16 @@ const hm_op hm_op_layer_norm_reverse = {.name = "layers.layer_norm",
                                         .arity = 3,
                                         .shape = same_shape,
                                         .run = layer_norm_reverse_run,
-                                        .reverse = layer_norm_reverse_rule};
+                                        .reverse = layer_norm_reverse_rule,
+                                        .tangent = layer_norm_reverse_tangent};
 
 const hm_op hm_op_rms_norm_reverse = {.name = "layers.rms_norm",
                                       .arguments = input_result_cotangent,
                                       .arity = 3,
                                       .shape = same_shape,
                                       .run = rms_norm_reverse_run,
-                                      .reverse = rms_norm_reverse_rule};
+                                      .reverse = rms_norm_reverse_rule,
+                                      .tangent = rms_norm_reverse_tangent};
 
 /* ------------------------------------------------- makers */
 
