@@ -23,6 +23,10 @@
  * panel p at right + p * right_panel, its element (k, j) at [k * right_step + j]. A row-major
  * matrix is right_panel = tile_columns, right_step = its row stride. No column beyond `columns` is
  * read. out may be neither operand. No alignment is asked of anything.
+ *
+ * strip: room for depth * tile_columns doubles. Where neither operand is packed, the first tile_rows
+ * rows leave there what they read of the right one, panel after panel, for the rows below to read: it
+ * stays in L1, where rows of memory that lie a power of two apart would not.
  */
 typedef struct hm_contract_block {
     int64_t rows, columns, depth;
@@ -30,6 +34,7 @@ typedef struct hm_contract_block {
     int64_t left_panel, left_row, left_step;
     const double *right;
     int64_t right_panel, right_step;
+    double *strip; /* or NULL */
     double *out;
     int64_t out_row;
     bool first; /* start the chains at +0, instead of from out */
@@ -47,8 +52,26 @@ static inline int64_t hm_contract_sliver(int64_t rows, int64_t slivers, int64_t 
     return rows * s / slivers;
 }
 
+/*
+ * Columns of the next panel of `left_over` that are not packed yet. The last four vectors go two and
+ * two: a tile of one vector has too few chains, and loads for each, to keep the multipliers busy.
+ */
+static inline int64_t hm_contract_panel(int64_t tile_columns, int64_t left_over)
+{
+    const int64_t vector = tile_columns / 3;
+    if (left_over <= tile_columns)
+        return left_over;
+    return left_over <= tile_columns + vector ? 2 * vector : tile_columns;
+}
+
 typedef struct hm_contract_kernels {
     int32_t tile_rows, tile_columns;
+
+    /*
+     * Blocking: doubles of a left operand that tiles may read in place, out of half of L2, while
+     * strips of the right one pass through L1; 0 where that does not pay.
+     */
+    int64_t left_in_place;
 
     /* False where a finished element is infinite or NaN; true before the last block of k. */
     bool (*block)(const hm_contract_block *block);

@@ -68,6 +68,8 @@ bool hm_cpu_has_avx_vnni(void)
     return hm_cpu_has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
 }
 
+bool hm_cpu_has_two_wide_fma(void) { return hm_cpu_has_avx512() && __builtin_cpu_is("intel"); }
+
 /* Registers whose contents the system saves, a bit each, as XGETBV tells where OSXSAVE says that it may. */
 static unsigned saved_registers(void)
 {
@@ -124,5 +126,7 @@ bool hm_cpu_has_avx512_bf16(void) { return false; }
 bool hm_cpu_has_quick_bf16(void) { return false; }
 
 bool hm_cpu_has_avx_vnni(void) { return false; }
+
+bool hm_cpu_has_two_wide_fma(void) { return false; }
 
 #endif

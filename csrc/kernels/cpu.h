@@ -23,4 +23,7 @@ typedef struct hm_cpu_caches {
 
 hm_cpu_caches hm_cpu_own_caches(void);
 
+/* Two units of 512-bit multiply-adds. No bit of CPUID says so; servers of Intel have them. */
+bool hm_cpu_has_two_wide_fma(void);
+
 #endif

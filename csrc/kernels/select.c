@@ -22,14 +22,20 @@ extern const hm_kernels hm_kernels_baseline;
 #endif
 
 #if defined(__x86_64__)
-/* The tables with the products in 8 and 16 bits that this very processor does best. */
+/* The tables with the products in 8 and 16 bits, and the blocking, that this very processor does best. */
 static hm_kernels avx2, avx512;
+static hm_contract_kernels wide_contract;
 static pthread_once_t refined = PTHREAD_ONCE_INIT;
 
 static void refine(void)
 {
     avx2 = hm_kernels_avx2;
     avx512 = hm_kernels_avx512;
+    if (hm_cpu_has_two_wide_fma()) {
+        wide_contract = *hm_kernels_avx512.contract;
+        wide_contract.left_in_place = hm_cpu_own_caches().second / 2 / (int64_t)sizeof(double);
+        avx512.contract = &wide_contract;
+    }
     if (hm_cpu_has_avx_vnni())
         avx2.int8 = &hm_k_int8_avx2vnni;
     if (hm_cpu_has_avx512_vnni())

@@ -9,6 +9,7 @@
 #ifndef HM_CONTRACT_H
 #define HM_CONTRACT_H
 
+#include "kernels/contract.h"
 #include "runtime/context.h"
 
 /* Element (i, j) at data[i * row + j * column]. A transposed matrix has its strides exchanged. */
@@ -48,5 +49,9 @@ static inline hm_matrix hm_matrix_transposed(const double *data, int64_t rows)
  * are the caller's to check. The result is complete either way.
  */
 hm_status hm_contract(hm_context *ctx, const hm_product *product, bool *finite);
+
+/* The same by kernels, or with a blocking, that need not be those of the context. */
+hm_status hm_contract_by(hm_context *ctx, const hm_contract_kernels *kernels,
+                         const hm_product *product, bool *finite);
 
 #endif

@@ -98,24 +98,36 @@ enum { THREADS = 4 };
 
 static hm_context *contexts[ISA_LAST + 1][THREADS + 1];
 
-static void check_everywhere(const hm_product *product, double *wanted, int64_t size, bool finite)
+static void check_one(const hm_product *product, int isa, int threads, int64_t left_in_place,
+                      const double *wanted, int64_t size, bool finite)
+{
+    hm_product p = *product;
+    hm_contract_kernels kernels = *hm_context_kernels(contexts[isa][threads])->contract;
+    kernels.left_in_place = left_in_place;
+    double *got = p.out = blank(size);
+    bool all_finite = !finite;
+    CHECK_INT(hm_contract_by(contexts[isa][threads], &kernels, &p, &all_finite), HMATH_OK);
+    CHECK_INT(all_finite, finite);
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < size; i++)
+        wrong += !same(got[i], wanted[i]);
+    if (!CHECK_INT(wrong, 0))
+        printf("isa %d threads %d in place %d: %d x %d x %d, batch %d, left %d %d, right %d %d\n",
+               isa, threads, (int)left_in_place, (int)p.rows, (int)p.columns, (int)p.depth,
+               (int)p.batch, (int)p.left.row, (int)p.left.column, (int)p.right.row,
+               (int)p.right.column);
+    free(got);
+}
+
+/* Every table, every number of threads, the blocking of every processor. */
+static void check_everywhere(const hm_product *product, const double *wanted, int64_t size,
+                             bool finite)
 {
     int isa = 0;
     while (next_table(&isa))
         for (int threads = 1; threads <= THREADS; threads++) {
-            hm_product p = *product;
-            double *got = p.out = blank(size);
-            bool all_finite = !finite;
-            CHECK_INT(hm_contract(contexts[isa][threads], &p, &all_finite), HMATH_OK);
-            CHECK_INT(all_finite, finite);
-            int64_t wrong = 0;
-            for (int64_t i = 0; i < size; i++)
-                wrong += !same(got[i], wanted[i]);
-            if (!CHECK_INT(wrong, 0))
-                printf("isa %d threads %d: %d x %d x %d, batch %d, left %d %d, right %d %d\n", isa,
-                       threads, (int)p.rows, (int)p.columns, (int)p.depth, (int)p.batch,
-                       (int)p.left.row, (int)p.left.column, (int)p.right.row, (int)p.right.column);
-            free(got);
+            check_one(product, isa, threads, 0, wanted, size, finite);
+            check_one(product, isa, threads, 1 << 17, wanted, size, finite);
         }
 }
 
@@ -186,6 +198,12 @@ static void test_contract__large_shapes(void)
 {
     for (int i = 0; i < 12; i++)
         check_product(pick_shape(65, 230, 400, 600), 1, i % 3, i / 3 % 3);
+    for (int i = 0; i < 12; i++) /* strips of the right operand */
+        check_product(pick_shape(24, 200, 180, 300), 1, i % 3, i / 3 % 3);
+    check_product((shape){30, 152, 600}, 1, 0,
+                  0); /* in three pieces, the last columns 2 and 2 vectors */
+    check_product((shape){400, 70, 90}, 1, 1, 0); /* a left operand that is scattered */
+    check_product((shape){1000, 40, 600}, 1, 0, 1);
     check_product((shape){70, 90, 1100}, 1, 0, 1); /* beyond two blocks of depth */
     check_product((shape){300, 40, 1100}, 1, 1, 0);
     check_product((shape){2100, 30, 40}, 1, 0, 1); /* beyond one block of rows */

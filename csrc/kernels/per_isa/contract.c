@@ -16,7 +16,7 @@ typedef bool tile_function(const tile_job *job);
 #define TILE(name, rows, vectors, packed, partial) \
     static __attribute__((noinline)) bool name(const tile_job *job) \
     { \
-        return tile(job, rows, vectors, packed, partial); \
+        return tile(job, rows, vectors, packed, partial, false); \
     }
 
 #define PARTIAL_TILES(rows) \
@@ -72,62 +72,99 @@ static tile_function *const tiles[2][TILE_ROWS][4] = {ROWS(strided), ROWS(packed
 /* One or two rows alone: three accumulators a row would wait for each other, eight do not. */
 static __attribute__((noinline)) bool wide_1(const tile_job *job)
 {
-    return tile(job, 1, 8, false, false);
+    return tile(job, 1, 8, false, false, false);
 }
 
 static __attribute__((noinline)) bool wide_2(const tile_job *job)
 {
-    return tile(job, 2, 4, false, false);
+    return tile(job, 2, 4, false, false, false);
 }
+
+/* The first rows of a block with a strip. */
+#define KEEPING_TILE(vectors) \
+    static __attribute__((noinline)) bool keeping_##vectors(const tile_job *job) \
+    { \
+        return tile(job, TILE_ROWS, vectors, false, true, true); \
+    }
+KEEPING_TILE(1)
+KEEPING_TILE(2)
+KEEPING_TILE(3)
+
+static tile_function *const keeping_tiles[TILE_VECTORS] = {keeping_1, keeping_2, keeping_3};
 
 /* ---- the block ---- */
 
+/* Rows begin ... begin + rows - 1 of a panel are next. */
+static void set_rows(tile_job *job, const hm_contract_block *b, int64_t column, int64_t begin)
+{
+    job->left = b->left + begin * b->left_row;
+    job->out = b->out + begin * b->out_row + column;
+    job->row_bias = b->row_bias ? b->row_bias + begin : NULL;
+    job->fetch = job->left;
+    job->fetch_row = 0;
+}
+
+/* Whole columns of the block, at most TILE_COLUMNS: slivers one below the other. */
+static bool panel(const hm_contract_block *b, tile_job *job, int64_t column, int64_t columns)
+{
+    const bool packed = b->left_panel > 0;
+    const int64_t vectors = (columns + VEC_WIDTH - 1) / VEC_WIDTH;
+    const int64_t kept = b->strip && b->rows > TILE_ROWS ? TILE_ROWS : 0, rest = b->rows - kept;
+    const int64_t slivers = (rest + TILE_ROWS - 1) / TILE_ROWS;
+    const double *const next_panel = job->right + b->right_panel;
+    bool finite = true;
+    job->lanes = (size_t)(columns - (vectors - 1) * VEC_WIDTH);
+    if (kept) {
+        set_rows(job, b, column, 0);
+        job->strip = b->strip;
+        finite = keeping_tiles[vectors - 1](job);
+        job->right = b->strip;
+        job->right_step = TILE_COLUMNS;
+    }
+    for (int64_t s = 0; s < slivers; s++) {
+        const int64_t i = kept + hm_contract_sliver(rest, slivers, s);
+        const int64_t rows = kept + hm_contract_sliver(rest, slivers, s + 1) - i;
+        set_rows(job, b, column, i);
+        if (packed) {
+            job->left = b->left + s * b->left_panel;
+            job->next_out =
+                s + 1 < slivers ? job->out + rows * b->out_row : b->out + column + TILE_COLUMNS;
+            job->fetch = next_panel + s * TILE_COLUMNS * b->depth / slivers;
+        } else if (b->fetch && 3 * s < TILE_COLUMNS) {
+            job->fetch = b->fetch + 3 * s * b->fetch_row;
+            job->fetch_row = b->fetch_row;
+        }
+        finite &= tiles[packed][rows - 1][columns == TILE_COLUMNS ? 3 : vectors - 1](job);
+    }
+    return finite;
+}
+
 static bool block(const hm_contract_block *b)
 {
-    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
     tile_job job = {.depth = b->depth,
                     .left_row = b->left_row,
                     .left_step = b->left_step,
-                    .right_step = b->right_step,
                     .out_row = b->out_row,
                     .first = b->first,
                     .last = b->last};
-    const bool packed = b->left_panel > 0;
     const bool unpacked_right = b->right_panel == TILE_COLUMNS;
+    const bool few_rows = b->rows <= 2 && unpacked_right && b->left_panel == 0;
     const int64_t wide = b->rows == 1 ? 8 * VEC_WIDTH : 4 * VEC_WIDTH;
     bool finite = true;
     for (int64_t j = 0; j < b->columns;) {
         const int64_t left_over = b->columns - j;
+        int64_t columns = left_over < TILE_COLUMNS ? left_over : TILE_COLUMNS;
         job.right = b->right + j / TILE_COLUMNS * b->right_panel + j % TILE_COLUMNS;
-        const double *const next_panel = job.right + b->right_panel;
+        job.right_step = b->right_step;
         job.column_bias = b->column_bias ? b->column_bias + j : NULL;
-        if (b->rows <= 2 && unpacked_right && !packed && left_over >= wide) {
-            job.left = b->left;
-            job.out = b->out + j;
-            job.row_bias = b->row_bias;
-            job.fetch = b->left;
-            job.fetch_row = 0;
+        if (few_rows && left_over >= wide) {
+            columns = wide;
+            set_rows(&job, b, j, 0);
             finite &= b->rows == 1 ? wide_1(&job) : wide_2(&job);
-            j += wide;
-            continue;
-        }
-        const int64_t columns = left_over < TILE_COLUMNS ? left_over : TILE_COLUMNS;
-        const int64_t vectors = (columns + VEC_WIDTH - 1) / VEC_WIDTH;
-        job.lanes = (size_t)(columns - (vectors - 1) * VEC_WIDTH);
-        for (int64_t s = 0; s < slivers; s++) {
-            const int64_t i = hm_contract_sliver(b->rows, slivers, s);
-            const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
-            job.left = packed ? b->left + s * b->left_panel : b->left + i * b->left_row;
-            job.out = b->out + i * b->out_row + j;
-            job.next_out =
-                s + 1 < slivers ? job.out + rows * b->out_row : b->out + j + TILE_COLUMNS;
-            job.row_bias = b->row_bias ? b->row_bias + i : NULL;
-            const bool fetches = b->fetch && 3 * s < TILE_COLUMNS;
-            job.fetch = packed    ? next_panel + s * TILE_COLUMNS * b->depth / slivers
-                        : fetches ? b->fetch + 3 * s * b->fetch_row
-                                  : job.left;
-            job.fetch_row = fetches ? b->fetch_row : 0;
-            finite &= tiles[packed][rows - 1][columns == TILE_COLUMNS ? 3 : vectors - 1](&job);
+        } else {
+            if (unpacked_right)
+                columns = hm_contract_panel(TILE_COLUMNS, left_over);
+            finite &= panel(b, &job, j, columns);
         }
         j += columns;
     }

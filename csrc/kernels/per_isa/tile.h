@@ -37,7 +37,8 @@ typedef struct tile_job {
     int64_t left_row, left_step;
     const double *right; /* (k, j) at right[k * right_step + j] */
     int64_t right_step;
-    double *out; /* (i, j) at out[i * out_row + j] */
+    double *strip; /* depth rows of TILE_COLUMNS, if it keeps them */
+    double *out;   /* (i, j) at out[i * out_row + j] */
     int64_t out_row;
     size_t lanes;           /* columns in the last vector */
     const double *next_out; /* of the tile after this one, if packed */
@@ -51,11 +52,11 @@ typedef struct tile_job {
 
 /*
  * One tile. `packed`: left_row is 1 and left_step TILE_ROWS. `partial`: the last vector has fewer
- * columns than lanes, and nothing beyond them is read or written. Returns whether all results are
- * finite, if last.
+ * columns than lanes, and nothing beyond them is read or written. `keeps`: leaves what it reads of
+ * the right operand in `strip`. Returns whether all results are finite, if last.
  */
 MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, const bool packed,
-                      const bool partial)
+                      const bool partial, const bool keeps)
 {
     vec acc[8][8];
     const size_t lanes = t->lanes;
@@ -83,6 +84,7 @@ MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, cons
             }
         }
     const double *fetch = t->fetch;
+    double *strip = t->strip;
     for (int64_t k = t->depth; k > 0; k--) {
         vec b[8];
         if (packed) {
@@ -98,6 +100,11 @@ MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, cons
         UNROLL (j, 0, vectors)
             b[j] = partial && j == vectors - 1 ? vec_load_partial(right + j * VEC_WIDTH, lanes)
                                                : vec_load(right + j * VEC_WIDTH);
+        if (keeps) {
+            UNROLL (j, 0, vectors)
+                vec_store(strip + j * VEC_WIDTH, b[j]);
+            strip += TILE_COLUMNS;
+        }
         UNROLL (i, 0, rows) {
             const vec a = vec_broadcast(left[i / 3] + i % 3 * left_row);
             UNROLL (j, 0, vectors)
