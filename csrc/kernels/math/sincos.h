@@ -165,9 +165,11 @@ MATH_INLINE vec_mask vec_tan_ordinary(vec x) { return vec_sin_ordinary(x); }
 
 MATH_INLINE vec vec_tan_of(vec_angle a, vec x)
 {
-    const vec_sine_cosine at = vec_sincos_turn(a);
-    const vec t = at.sine / at.cosine;
-    return vec_turn_sign(t, x);
+    const vec_sine_cosine at = vec_sincos_reduced(a.r, a.r_low);
+    const vec_mask odd = vec_int_has_bit(a.quadrant, 1);
+    const vec t = vec_select(odd, at.cosine, at.sine) / vec_select(odd, at.sine, at.cosine);
+    /* of the two signs one turns in odd quadrants, none or both in even ones */
+    return vec_turn_sign(vec_turn_sign(t, vec_from_bits(a.quadrant << 63)), x);
 }
 
 MATH_INLINE vec vec_tan_fast(vec x) { return vec_tan_of(vec_angle_reduce(vec_abs(x)), x); }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "kernels/arithmetic.h"
+#include "kernels/math/sqrt.h"
 #include "kernels/per_isa/isa.h"
 #include "kernels/per_isa/unroll.h"
 #include "kernels/vec/vec.h"
@@ -66,6 +67,23 @@ VEC_INLINE void divide_by_number(const int vectors, vec *a, double b)
     }
 }
 
+/* Roots that leave the divider to the quotients about them, where multiply-adds can take them. */
+VEC_INLINE void take_roots(const int vectors, vec *a)
+{
+#ifdef __AVX512F__
+    vec_mask ordinary = vec_sqrt_ordinary(a[0]);
+    UNROLL (j, 1, vectors)
+        ordinary = vec_mask_and(ordinary, vec_sqrt_ordinary(a[j]));
+    if (HM_LIKELY(vec_mask_all(ordinary))) {
+        UNROLL (j, 0, vectors)
+            a[j] = vec_sqrt_fast(a[j]);
+        return;
+    }
+#endif
+    UNROLL (j, 0, vectors)
+        a[j] = vec_sqrt(a[j]);
+}
+
 #define EACH(expression) \
     UNROLL (j, 0, vectors) \
         a[j] = (expression); \
@@ -97,7 +115,7 @@ VEC_INLINE vec strip(const int vectors, const bool whole, size_t at, size_t n,
         case HM_CHAIN_DIVIDE_INTO_NUMBER: EACH(vec_broadcast(s->x) / a[j]);
         case HM_CHAIN_NEGATE: EACH(-a[j]);
         case HM_CHAIN_SQUARE: EACH(a[j] * a[j]);
-        case HM_CHAIN_SQRT: EACH(vec_sqrt(a[j]));
+        case HM_CHAIN_SQRT: take_roots(vectors, a); break;
         case HM_CHAIN_ADD_PRODUCT: EACH(a[j] + X * vec_broadcast(s->y));
         case HM_CHAIN_SUBTRACT_PRODUCT: EACH(a[j] - X * vec_broadcast(s->y));
         case HM_CHAIN_SUBTRACT_FROM_PRODUCT: EACH(X * vec_broadcast(s->y) - a[j]);
