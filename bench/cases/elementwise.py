@@ -32,7 +32,9 @@ FUNCTIONS = {
     "erfc": (tensor.erfc, torch.erfc, any_sign, ""),
     "sin": (tensor.sin, torch.sin, any_sign, ""),
     "cos": (tensor.cos, torch.cos, any_sign, ""),
+    "tan": (tensor.tan, torch.tan, any_sign, ""),
     "sqrt": (tensor.sqrt, torch.sqrt, positive, ""),
+    "reciprocal": (tensor.reciprocal, torch.reciprocal, positive, ""),
 }
 for name, (ours_function, theirs_function, inputs, row) in FUNCTIONS.items():
     for label, n in SIZES.items():
@@ -89,13 +91,22 @@ for name, (method, theirs_function) in DERIVATIVES.items():
         quick=False,
     )
 
-for label, n in SIZES.items():
-    case(
-        f"add_{label}",
-        "elementwise",
-        lambda n=n: {"x": normal(n, seed=1), "y": normal(n, seed=2)},
-        ours(operator.add, "x", "y"),
-        theirs(torch.add, "x", "y"),
-        n,
-        quick=label == "1M",
-    )
+OPERATORS = {
+    "add": (operator.add, torch.add),
+    "divide": (operator.truediv, torch.divide),
+    "power": (operator.pow, torch.pow),
+}
+for name, (ours_function, theirs_function) in OPERATORS.items():
+    for label, n in SIZES.items():
+        case(
+            f"{name}_{label}",
+            "elementwise",
+            lambda n=n: {
+                "x": uniform(n, seed=1, low=1e-3, high=40.0),
+                "y": uniform(n, seed=2, low=0.5, high=3.0),
+            },
+            ours(ours_function, "x", "y"),
+            theirs(theirs_function, "x", "y"),
+            n,
+            quick=label == "1M",
+        )

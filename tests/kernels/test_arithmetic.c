@@ -161,6 +161,27 @@ static void test_chain__division_by_a_number(const hm_kernels *k)
     }
 }
 
+/* Roots are those of the instruction in strips of positive numbers, and wherever in one something else stands. */
+static void test_chain__roots(const hm_kernels *k)
+{
+    const double unusual[] = {0.0,  -0.0,    0x1p-1074, 0x1.fffffffffffffp-961, 0x1p-960, INFINITY,
+                              -1.0, DBL_MAX, NAN,       0x1.fffffffffffffp+1,   DBL_MIN};
+    const size_t count = sizeof unusual / sizeof *unusual;
+    const hm_chain_step steps[] = {{HM_CHAIN_LOAD, {x}, NULL},
+                                   {HM_CHAIN_SQRT, {NULL}, NULL},
+                                   {HM_CHAIN_STORE, {.out = out}, NULL}};
+    for (size_t c = 0; c < 60; c++) {
+        const size_t n = 100 + c % 70;
+        fill();
+        for (size_t i = 0; i < n; i++)
+            x[i] = fabs(x[i]);
+        check_chain(k, steps, 3, out, n);
+        for (size_t i = 0; i < n; i += 50)
+            x[(i + c) % n] = unusual[(i / 50 + c) % count];
+        check_chain(k, steps, 3, out, n);
+    }
+}
+
 /* One that stores on the way and reads that again, in place too. */
 static void test_chain__through_memory(const hm_kernels *k)
 {
@@ -229,6 +250,7 @@ int main(void)
         printf("%s\n", k->name);
         test_chain__each_step(k);
         test_chain__division_by_a_number(k);
+        test_chain__roots(k);
         test_chain__through_memory(k);
         test_chain__random(k);
         test_chain__watch(k);
