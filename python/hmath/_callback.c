@@ -8,7 +8,7 @@
 
 #include "_bridge.h"
 
-void hmath_python_destroy(void *user); /* autodiff.py */
+void hmath_python_destroy(void *user); /* autodiff/_custom.py */
 
 void bridge_custom_gone(void *user)
 {

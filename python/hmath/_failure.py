@@ -85,11 +85,11 @@ def operation() -> str:
     """
     frame = sys._getframe(1)
     while frame is not None:
-        package, _, module = frame.f_globals.get("__name__", "").rpartition(".")
+        package, module = (*frame.f_globals.get("__name__", "").split("."), "")[:2]
         function = frame.f_code.co_name
         helper = function.startswith(("_", "<")) and not function.startswith("__")
         helper |= bool(frame.f_code.co_flags & _NESTED)
-        if package == "hmath" and not module.startswith("_") and not helper:
+        if package == "hmath" and module[:1] not in ("", "_") and not helper:
             return f"{module.removeprefix('deeplearning_')}.{_name(function)}"
         frame = frame.f_back  # type: ignore[assignment]
     return "hmath"

@@ -4,7 +4,7 @@
 
 #include "_bridge.h"
 
-/* Callbacks of custom graph nodes, defined in autodiff.py. `user` is a number that names a pair of
+/* Callbacks of custom graph nodes, defined in autodiff/_custom.py. `user` is a number that names a pair of
  * functions. The library calls the last one through bridge_custom_gone. */
 extern "Python" {
 hmath_status hmath_python_forward(hmath_context *ctx, void *user, const hmath_value *const *inputs,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
 
 from ._typing import TensorLike
-from .autodiff import ADTensor, Axes, Dual, Expr, Node, Operand
+from .autodiff import ADTensor, Dual, Expr, Node
+from .autodiff._types import Axes, Operand
 from .optim import Number, Scalar, State
 from .tensor import TensorDouble
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ._typing import ArrayT, BooleanRows, DoubleRows, Doubles, Integers, TensorLike
-    from .autodiff import ADTensor, Expr, Operand
+    from .autodiff import ADTensor, Expr
+    from .autodiff._types import Operand
     from .deeplearning_core import Activation
 
 __all__ = [

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from ._typing import TensorLike
-    from .autodiff import Operand
+    from .autodiff._types import Operand
 
     # A parameter of an update or of a schedule: a number, also in a Tensor or an array of rank 0; or a node.
     Number: TypeAlias = "TensorLike | float"

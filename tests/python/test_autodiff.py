@@ -22,6 +22,7 @@ from hmath import deeplearning_layers as layers
 from hmath import deeplearning_precision as precision
 from hmath import errors, optim, tensor
 from hmath._hmath import lib
+from hmath.autodiff import _custom
 
 
 @pytest.fixture(autouse=True)
@@ -506,11 +507,11 @@ def test_callbacks_live_as_long_as_their_graph() -> None:
     kept = ad.gradient(ad.custom([x], lambda v: v[0] ** 3, lambda v, u: [3 * v[0] ** 2 * u]) * 1.0, x)
     gc.collect()
     assert ad.evaluate(kept, {x: 2.0}) == 12.0
-    before = len(ad._customs)
+    before = len(_custom._customs)
     kept.close()
     del kept
     gc.collect()
-    assert len(ad._customs) == before - 1
+    assert len(_custom._customs) == before - 1
 
 
 def test_failures_name_node_argument_and_place() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -149,9 +150,9 @@ def public_names(module: str) -> list[str]:
 
 
 def test_every_module_has_a_page() -> None:
-    package = Path(hmath.__file__).parent
-    files = {f"hmath.{path.stem}" for path in package.glob("*.py") if not path.stem.startswith("_")}
-    assert files | {"hmath"} == set(MODULES)
+    names = {module.name for module in pkgutil.iter_modules(hmath.__path__)}
+    modules = {f"hmath.{name}" for name in names if not name.startswith("_")}
+    assert modules | {"hmath"} == set(MODULES)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -25,6 +25,7 @@ from hmath import deeplearning_precision as precision
 from hmath._hmath import ffi, lib
 from hmath._native import Handle, own
 from hmath._owner import Owner
+from hmath.autodiff import _custom
 
 
 def ones(*shape: int) -> tensor.TensorDouble:
@@ -163,7 +164,7 @@ def test_calls_leave_no_memory_behind(no_leak: None) -> None:
 
 def test_values_go_while_an_exception_is_on_its_way(no_leak: None) -> None:
     """Functions of Python's go with a graph, and memory of NumPy's with a tensor."""
-    x, before = autodiff.variable("x"), len(autodiff._customs)
+    x, before = autodiff.variable("x"), len(_custom._customs)
 
     def never(*_: object) -> None: ...
 
@@ -174,7 +175,7 @@ def test_values_go_while_an_exception_is_on_its_way(no_leak: None) -> None:
     ):
         with pytest.raises(ZeroDivisionError):
             never(make(), 1 / 0)
-    assert len(autodiff._customs) == before
+    assert len(_custom._customs) == before
 
 
 # ---------------------------------------------------------------- threads

@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import inspect
 import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -115,8 +116,8 @@ MODULES = [
 
 
 def test_every_module_is_known() -> None:
-    folder = Path(hmath.__file__).parent
-    assert sorted(path.stem for path in folder.glob("[!_]*.py")) == MODULES
+    found = {module.name for module in pkgutil.iter_modules(hmath.__path__)}
+    assert sorted(name for name in found if not name.startswith("_")) == MODULES
 
 
 @pytest.mark.parametrize("name", MODULES)

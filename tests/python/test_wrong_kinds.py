@@ -309,7 +309,7 @@ _KEY = np.ones((1, 2))
         ),
         (
             lambda: autodiff.evaluate(NODE, {NODE: [1.0, 2.0]}),
-            "bindings is a list; required Double or Tensor Double",
+            "bindings is a list; required Double or Tensor Double; for input node",
         ),
     ],
 )
