@@ -463,11 +463,22 @@ static void batch_chunk(void *task, int64_t chunk)
         atomic_store_explicit(&all->infinite, true, memory_order_relaxed);
 }
 
-/* Products too small to share are dealt out whole; larger ones are shared, one after the other. */
+/*
+ * Products too small to share are dealt out whole, and so are middling ones that come out even, as the heads of
+ * an attention do: sharing each is a meeting of the threads for each. Larger ones are shared, one after the other.
+ */
+static bool are_dealt_out(const hm_product *p, int64_t threads)
+{
+    const double MIDDLING = 1 << 22; /* multiplications, some 100 us */
+    const double work = (double)p->rows * (double)p->columns * (double)p->depth;
+    return !worth_threads(p) || p->batch >= 4 * threads ||
+           (p->batch % threads == 0 && work <= MIDDLING);
+}
+
 static hm_status run_batch(hm_context *ctx, const hm_product *p, product_job *job, bool *finite)
 {
     const int64_t threads = hm_context_threads(ctx);
-    const bool shared = threads > 1 && worth_threads(p) && p->batch < 4 * threads;
+    const bool shared = threads > 1 && !are_dealt_out(p, threads);
     plan_job(job, shared || p->batch == 1 ? threads : 1);
     const bool many = threads > 1 && !shared && p->batch > 1;
     batch_job all = {.product = p, .plan = job, .scratch_each = scratch_doubles(job)};

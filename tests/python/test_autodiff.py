@@ -432,6 +432,20 @@ def test_pooling_sums_beyond_the_range_of_a_double() -> None:
         program(np.ones((2, 1, 4, 40)), np.abs(large))
 
 
+@pytest.mark.parametrize("heads", [2, 3, 4, 5, 9])
+def test_heads_on_any_number_of_threads(heads: int) -> None:
+    """Whether threads share each head's products or take whole heads, the bits are those of one thread."""
+    rng = np.random.default_rng(8)
+    shape = (96, heads * 16)
+    q, k, v = (ad.variable(name, shape) for name in "qkv")
+    out = ad.multihead_attention(heads, q, k, v)
+    program = ad.compile([out, *ad.gradient(ad.sum(ad.square(out)), [q, k, v])], [q, k, v])
+    values = [rng.normal(size=shape) for _ in range(3)]
+    alone, *others = on_threads(lambda: program(*values))
+    for got in others:
+        assert [x.tobytes() for x in got] == [x.tobytes() for x in alone]
+
+
 def test_one_program_in_several_threads() -> None:
     x = ad.variable("x", (300,))
     program = ad.compile(ad.sum(ad.exp(ad.sin(x) * 0.5)), [x])
