@@ -457,6 +457,10 @@ static bool plane(const hm_conv_plane *p)
 
 /* ---- gradient of the weights ---- */
 
+/* A panel is more than L1 holds: fetched so many links ahead. A tile of one vector waits for its
+ * chains, not for memory. */
+enum { RIGHT_AHEAD = 12 * TILE_COLUMNS };
+
 typedef struct weights_job {
     const hm_conv_weights_block *block;
     const int64_t *row_offset;
@@ -556,6 +560,8 @@ MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int 
         vec x[TILE_VECTORS];
         UNROLL (j, 0, vectors) {
             x[j] = vec_load(right + j * VEC_WIDTH);
+            if (vectors > 1)
+                __builtin_prefetch(right + RIGHT_AHEAD + j * VEC_WIDTH);
         }
         UNROLL (i, 0, rows) {
             const vec a = vec_broadcast(source[i] + offset);
