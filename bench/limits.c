@@ -205,7 +205,7 @@ static void products(void)
 /* Products of AMX, whose registers the system has to be asked for: 16 x 64 bytes times 64 x 16, four sums. */
 static void matrix_registers(void)
 {
-#if defined(__AMX_INT8__) && defined(__AMX_BF16__)
+#if defined(__AMX_INT8__) || defined(__AMXINT8__) /* the latter is Clang's of old */
     enum {
         ARCH_REQ_XCOMP_PERM = 0x1023,
         XFEATURE_XTILEDATA = 18,

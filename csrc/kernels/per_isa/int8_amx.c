@@ -6,12 +6,16 @@
  * The registers are set up in every call of `multiply` and given back at its end: nobody else's are in the
  * way, and a thread that has none in use is cheap to switch from.
  */
+#define INT8_MATRIX /* compilers have different names for what they may use */
+
 #include "kernels/cpu.h"
 #include "kernels/per_isa/int8_pack.h"
 #include "kernels/per_isa/int8_results.h"
 #include "kernels/per_isa/isa.h"
 
 enum { REGISTER_ROWS = 16, REGISTER_BYTES = 64, RIGHT_BYTES = COLUMNS * RUN };
+_Static_assert(ROWS == 2 * REGISTER_ROWS && UNIT == REGISTER_BYTES && COLUMNS * RUN == 2 * UNIT,
+               "a tile is two by two registers");
 
 /* Unit after unit of depth, and in each row after row: what a register takes lies in one piece. */
 static void pack_left(int64_t rows, int64_t depth, const int8_t *left, int64_t stride, void *sliver)

@@ -5,7 +5,8 @@
  *   pairs      multiply-add of pairs of 16-bit integers (SSE2, AVX2, AVX-512BW)
  *   plain C    pairs again, for the compiler to vectorise
  *
- * and the tile's size. Matrix registers (AMX) multiply by an instruction of their own, on panels of runs of four.
+ * and the tile's size. Matrix registers (AMX) multiply by an instruction of their own, on panels of runs of four:
+ * who uses them defines INT8_MATRIX.
  */
 #ifndef HM_INT8_DOT_H
 #define HM_INT8_DOT_H
@@ -16,7 +17,7 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__AMX_INT8__)
+#if defined(INT8_MATRIX)
 enum { RUN = 4, LANES = 16, ROWS = 32 };
 typedef __m512i sums_vector;
 #define DOT(sums, right, left) _mm512_dpbusd_epi32(sums, right, left)
@@ -70,7 +71,7 @@ enum { VECTORS = 2, COLUMNS = VECTORS * LANES };
  */
 #define PACKED_SIZE (RUN == 4 ? 1 : 2)
 
-#if defined(__AMX_INT8__)
+#if defined(INT8_MATRIX)
 enum { UNIT = 64 }; /* a row of a matrix register */
 #else
 enum { UNIT = 4 };
