@@ -14,7 +14,7 @@
 #include "kernels/per_isa/isa.h"
 
 enum { REGISTER_ROWS = 16, REGISTER_BYTES = 64, RIGHT_BYTES = COLUMNS * RUN };
-_Static_assert(ROWS == 2 * REGISTER_ROWS && UNIT == REGISTER_BYTES && COLUMNS * RUN == 2 * UNIT,
+_Static_assert((int)ROWS == 2 * REGISTER_ROWS && (int)UNIT == REGISTER_BYTES && VECTORS == 2,
                "a tile is two by two registers");
 
 /* Unit after unit of depth, and in each row after row: what a register takes lies in one piece. */
