@@ -11,7 +11,7 @@ static hm_status build_op(hm_planner *p, hm_step *step, int32_t i)
         return hm_plan_no_memory(p);
     for (int32_t k = 0; k < node->count; k++)
         inputs[k] = p->place[p->root[hm_plan_input(p, i, k)]];
-    if (p->sums_of[i] != HM_NONE)
+    if (hm_plan_entry(p->sums_of, i) != HM_NONE)
         inputs[0] = p->sums[p->sums_of[i]];
     if (p->program->most_inputs < node->count)
         p->program->most_inputs = node->count;
@@ -19,9 +19,9 @@ static hm_status build_op(hm_planner *p, hm_step *step, int32_t i)
     step->op.node = node;
     step->op.inputs = inputs;
     step->op.output = p->place[i];
-    step->op.sums = p->sums[i];
+    step->op.sums = p->sums ? p->sums[i] : (hm_place){0};
     step->op.absorbed = p->absorbs[i];
-    step->op.summed = p->sums_of[i] != HM_NONE;
+    step->op.summed = hm_plan_entry(p->sums_of, i) != HM_NONE;
     return HMATH_OK;
 }
 

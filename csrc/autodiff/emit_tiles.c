@@ -100,7 +100,7 @@ static void link_pairs(group *g, const int32_t *members, int64_t count, int32_t 
         g->ops[m].along = HM_NONE;
     }
     for (int64_t m = 0; m < count; m++) {
-        const int32_t other = g->p->pair[members[m]];
+        const int32_t other = hm_plan_entry(g->p->pair, members[m]);
         if (other == HM_NONE || other > members[m])
             continue;
         hm_tile_op *second = &g->ops[m], *first = &g->ops[number[other]];

@@ -163,8 +163,8 @@ static int64_t sum_count(const hm_planner *p, int32_t i)
 static void place_sums(hm_planner *p, int64_t step, holes *h)
 {
     for (int64_t m = p->first_member[step]; m < p->first_member[step + 1]; m++) {
-        const int32_t i = p->member[m], from = p->sums_of[i];
-        if (p->sums_for[i] != HM_NONE)
+        const int32_t i = p->member[m], from = hm_plan_entry(p->sums_of, i);
+        if (hm_plan_entry(p->sums_for, i) != HM_NONE)
             p->sums[i] = hm_place_at(HM_PLACE_WORKSPACE, carve(h, sum_count(p, i)));
         if (from != HM_NONE && sum_count(p, from))
             fill_up(h, p->sums[from].index, sum_count(p, from));
@@ -182,7 +182,7 @@ static hm_status place_workspace(hm_planner *p)
         return hm_plan_no_memory(p);
     for (int64_t m = 0; m < p->member_count; m++) {
         int32_t i = p->member[m];
-        most += p->sums_for[i] != HM_NONE;
+        most += hm_plan_entry(p->sums_for, i) != HM_NONE;
         if (p->place[i].kind != HM_PLACE_NOWHERE || !p->escapes[i])
             continue;
         most++;

@@ -159,9 +159,26 @@ static bool may_pair(const hm_planner *p, int32_t i, const int32_t *readers)
     return !hm_plan_is_leaf(p, input) && readers[input] == 2;
 }
 
+static bool has_pairs(const hm_node *node) { return node->op->pairs && node->rank != 0; }
+
+static bool has_sums(const hm_node *node) { return node->op->sums_over != NULL; }
+
+/* Graphs of a million numbers have neither, and go without the tables. */
+static bool any_node(const hm_planner *p, bool (*has)(const hm_node *node))
+{
+    for (int32_t i = 0; i < p->n; i++)
+        if (has(p->order.nodes[i]))
+            return true;
+    return false;
+}
+
 /* Nodes of one input that one pass can compute. */
 static hm_status find_pairs(hm_planner *p)
 {
+    if (!any_node(p, has_pairs))
+        return HMATH_OK;
+    if (!(p->pair = hm_plan_filled(p, p->n, sizeof *p->pair, 0xff)))
+        return hm_plan_no_memory(p);
     const int64_t mark = hm_plan_mark(p);
     int32_t *readers = hm_plan_filled(p, p->n, sizeof *readers, 0);
     int32_t *first = hm_plan_filled(p, p->n, sizeof *first, 0xff); /* by input: who may have one */
@@ -184,8 +201,15 @@ static hm_status find_pairs(hm_planner *p)
 }
 
 /* Nodes that sum their own results for the one that asks for it. */
-static void find_sums(hm_planner *p)
+static hm_status find_sums(hm_planner *p)
 {
+    if (!any_node(p, has_sums))
+        return HMATH_OK;
+    p->sums_for = hm_plan_filled(p, p->n, sizeof *p->sums_for, 0xff);
+    p->sums_of = hm_plan_filled(p, p->n, sizeof *p->sums_of, 0xff);
+    p->sums = hm_plan_filled(p, p->n, sizeof *p->sums, 0);
+    if (!p->sums_for || !p->sums_of || !p->sums)
+        return hm_plan_no_memory(p);
     for (int32_t i = 0; i < p->n; i++) {
         const hm_op *op = p->order.nodes[i]->op;
         if (!op->takes_sums || !hm_plan_is_computed(p, i))
@@ -198,6 +222,7 @@ static void find_sums(hm_planner *p)
         p->sums_for[from] = i;
         p->sums_of[i] = from;
     }
+    return HMATH_OK;
 }
 
 /*
@@ -240,18 +265,13 @@ static hm_status prepare(hm_planner *p)
     p->constant = hm_plan_filled(p, p->n, sizeof(double *), 0);
     p->input = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->live = hm_plan_filled(p, p->n, sizeof(bool), 0);
-    p->pair = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
-    p->sums_for = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
-    p->sums_of = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
-    p->sums = hm_plan_filled(p, p->n, sizeof(hm_place), 0);
     p->absorbs = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->step = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->last_use = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->escapes = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->place = hm_plan_filled(p, p->n, sizeof(hm_place), 0);
-    bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->pair &&
-              p->sums_for && p->sums_of && p->sums && p->absorbs && p->step && p->last_use &&
-              p->escapes && p->place;
+    bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->absorbs &&
+              p->step && p->last_use && p->escapes && p->place;
     return ok ? HMATH_OK : hm_plan_no_memory(p);
 }
 
@@ -262,9 +282,9 @@ hm_status hm_plan(hm_context *ctx, hm_program *program)
     if ((st = prepare(&p)) == HMATH_OK && (st = match_inputs(&p)) == HMATH_OK &&
         (st = hm_plan_canonicalise(&p)) == HMATH_OK) {
         mark_live(&p);
-        find_sums(&p);
-        if ((st = absorb(&p)) == HMATH_OK && (st = find_pairs(&p)) == HMATH_OK &&
-            (st = hm_plan_schedule(&p)) == HMATH_OK && (st = hm_plan_place(&p)) == HMATH_OK)
+        if ((st = find_sums(&p)) == HMATH_OK && (st = absorb(&p)) == HMATH_OK &&
+            (st = find_pairs(&p)) == HMATH_OK && (st = hm_plan_schedule(&p)) == HMATH_OK &&
+            (st = hm_plan_place(&p)) == HMATH_OK)
             st = hm_plan_emit(&p);
     }
     arena_free(&p.temporary);

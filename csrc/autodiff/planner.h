@@ -33,11 +33,13 @@ typedef struct hm_planner {
     const double **constant; /* the numbers of a node known now, or NULL */
     int32_t *input;          /* of a variable: which input of the program; HM_NONE */
     bool *live;
+    bool *absorbs; /* does the work of its first input too, and reads what that was made of */
+    /* the same, NULL where a plan has none of these: read through hm_plan_entry */
     int32_t *pair; /* of two nodes that are computed in one pass (op.h), the other one; HM_NONE */
-    /* by position: who reads the sums that a node makes besides its result; whose such sums a node reads */
-    int32_t *sums_for, *sums_of;
+    int32_t *sums_for; /* who reads the sums that a node makes besides its result; HM_NONE */
+    int32_t *sums_of;  /* of that one: whose they are; HM_NONE */
     hm_place *sums;    /* where they are, by whose they are */
-    bool *absorbs;     /* does the work of its first input too, and reads what that was made of */
+    /* by position in the order, always */
     int32_t *step;     /* of a computed root */
     int32_t *last_use; /* the last step that reads a root */
     bool *escapes;     /* read outside the step that makes it */
@@ -95,6 +97,12 @@ static inline bool hm_plan_is_elementwise(const hm_planner *p, int32_t i)
 static inline bool hm_plan_is_computed(const hm_planner *p, int32_t i)
 {
     return p->live[i] && p->canonical[i] == i && p->root[i] == i && !hm_plan_is_leaf(p, i);
+}
+
+/* Entry i of a table that is there only where a plan has something for it. */
+static inline int32_t hm_plan_entry(const int32_t *table, int32_t i)
+{
+    return table ? table[i] : HM_NONE;
 }
 
 static inline hm_place hm_place_at(hm_place_kind kind, int64_t index)

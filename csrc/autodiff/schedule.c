@@ -90,7 +90,7 @@ typedef struct clusters {
 /* The second of a pair to be met decides for both: their input hears the higher number from it. */
 static void level_pair(const hm_planner *p, int32_t i, int32_t *height)
 {
-    const int32_t other = p->pair[i];
+    const int32_t other = hm_plan_entry(p->pair, i);
     if (other <= i)
         return;
     const int32_t most = height[i] > height[other] ? height[i] : height[other];
@@ -150,8 +150,9 @@ static void unite_clusters(hm_planner *p, const int32_t *shape_of, const int32_t
             if (from != HM_NONE && shape_of[from] == shape_of[i] && height[from] == height[i])
                 unite(of, from, i);
         }
-        if (p->pair[i] != HM_NONE && p->pair[i] < i)
-            unite(of, p->pair[i], i);
+        const int32_t other = hm_plan_entry(p->pair, i);
+        if (other != HM_NONE && other < i)
+            unite(of, other, i);
     }
 }
 
