@@ -16,6 +16,16 @@ typedef struct hm_exp_sum {
     double high, low;
 } hm_exp_sum;
 
+/*
+ * Whether the logarithm of a sum, the largest entry's 1 in it, needs its terms to an ulp or two: it is then about
+ * the other terms' sum, each of which is off by its distance from the largest, in ulps, in the quick sums. From
+ * 1/64 on a term's distance is at most ln(64 n), and what it is off by within the bounds of losses.
+ */
+static inline bool hm_exp_sum_is_near_one(hm_exp_sum sum)
+{
+    return (sum.high - 1.0) + sum.low < 0x1p-6;
+}
+
 typedef struct hm_softmax_kernels {
     /*
      * Whole rows of n <= HM_BLOCK elements, n >= 1; out may be x. What underflows is +0. False,
@@ -36,6 +46,7 @@ typedef struct hm_softmax_kernels {
     /* The parts of longer rows, a block at a time. x[i] <= most; out may be x. */
     hm_exp_sum (*exponentials)(const double *x, int64_t n, double most, double *out);
     hm_exp_sum (*exponential_sum)(const double *x, int64_t n, double most);
+    hm_exp_sum (*accurate_exponential_sum)(const double *x, int64_t n, double most);
 
     /* The same where only entries with allowed[i] != 0 take part; the others come out as +0. */
     double (*masked_maximum)(const double *x, const uint8_t *allowed, int64_t n); /* any n */

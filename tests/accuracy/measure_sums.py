@@ -20,6 +20,7 @@ from hmath import deeplearning_core as core
 PRECISION = 220
 UNIT = 2.0**52
 SIZES = (1, 10, 1000, 20_000)
+ONE_SIGN = "8 + min(n, 4096)/64 + log₂ n"
 
 
 class Row(NamedTuple):
@@ -34,6 +35,11 @@ class Row(NamedTuple):
 
 def relative(got: float, exact: mpfr) -> float:
     return float(abs(mpfr(got) - exact) / abs(exact)) * UNIT if exact else float(got != 0) * math.inf
+
+
+def of_one_sign(n: int) -> float:
+    """The contract's bound of a sum of n terms of one sign, in UNIT."""
+    return 8 + min(n, 4096) / 64 + math.log2(n)
 
 
 def total(terms: Iterator[mpfr]) -> mpfr:
@@ -53,7 +59,7 @@ def rows(rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 
 def softmax_rows(rng: np.random.Generator) -> Iterator[Row]:
-    plain = logarithm = largest_logarithm = share = log_share = 0.0
+    plain = logarithm = largest_logarithm = share = log_share = largest_share = 0.0
     for x in rows(rng):
         got, got_log = core.softmax(x).tolist(), core.log_softmax(x).tolist()
         most = float(x.max())
@@ -66,19 +72,16 @@ def softmax_rows(rng: np.random.Generator) -> Iterator[Row]:
                 error = relative(got[i], powers[i] / everything)
                 plain, share = max(plain, error), max(share, error / (most - v + 8))
             if v == most:
-                gap = min((most - w for j, w in enumerate(x.tolist()) if j != place), default=0.0)
                 error = relative(got_log[i], -gmpy2.log1p(beyond))
                 largest_logarithm = max(largest_logarithm, error)
-                log_share = max(log_share, error / (gap + 16))
+                largest_share = max(largest_share, error / of_one_sign(len(x)))
             else:
                 error = relative(got_log[i], mpfr(v) - most - gmpy2.log(everything))
                 logarithm, log_share = max(logarithm, error), max(log_share, error / 16)
     lengths = "2 … 10⁴ entries, spread by 10⁻³ … 300"
     yield Row("softmax", plain, "\\|x − m\\| + 8", share, lengths)
     yield Row("log_softmax, all but the largest entry", logarithm, "16", log_share, lengths)
-    yield Row(
-        "log_softmax, the largest entry", largest_logarithm, "16 + distance of the second", log_share, lengths
-    )
+    yield Row("log_softmax, the largest entry", largest_logarithm, ONE_SIGN, largest_share, lengths)
 
 
 # ---- losses: terms of one sign, summed ----
@@ -182,8 +185,8 @@ def loss_rows(rng: np.random.Generator) -> Iterator[Row]:
                     continue
                 error = relative(function(t, p), exact)
                 worst = max(worst, error)
-                share = max(share, error / (8 + min(n, 4096) / 64 + math.log2(n)))
-        yield Row(name, worst, "8 + min(n, 4096)/64 + log₂ n", share, "n = 1 … 2·10⁴")
+                share = max(share, error / of_one_sign(n))
+        yield Row(name, worst, ONE_SIGN, share, "n = 1 … 2·10⁴")
 
 
 def divergence_row(rng: np.random.Generator) -> Row:
@@ -199,10 +202,8 @@ def divergence_row(rng: np.random.Generator) -> Row:
             size = gmpy2.fsum([abs(x) for x in terms])
             got = core.loss(core.KLDivergence, core.Sum, t, p)
             error = float(abs(mpfr(got) - gmpy2.fsum(terms)) / size) * UNIT
-            worst, share = max(worst, error), max(share, error / (8 + min(n, 4096) / 64 + math.log2(n)))
-    return Row(
-        "KLDivergence, of the sum of sizes", worst, "8 + min(n, 4096)/64 + log₂ n", share, "n = 1 … 2·10⁴"
-    )
+            worst, share = max(worst, error), max(share, error / of_one_sign(n))
+    return Row("KLDivergence, of the sum of sizes", worst, ONE_SIGN, share, "n = 1 … 2·10⁴")
 
 
 # ---- CTC, in probabilities: MPFR's exponents have room for all of them ----

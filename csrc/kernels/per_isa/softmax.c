@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernels/math/exp.h"
 #include "kernels/math/log.h"
 #include "kernels/per_isa/decay.h"
 #include "kernels/per_isa/isa.h"
@@ -47,6 +48,16 @@ VEC_INLINE void add_group(const vec e[VEC_PER_CONTRACT], lanes *sum)
     }
 }
 
+VEC_INLINE lanes no_terms(void)
+{
+    lanes sum;
+    for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+        sum.high[k] = vec_of(LANE_BASE);
+        sum.low[k] = vec_of(0.0);
+    }
+    return sum;
+}
+
 VEC_INLINE hm_exp_sum fold_lanes(lanes *sum)
 {
     for (int k = 0; k < VEC_PER_CONTRACT; k++)
@@ -84,11 +95,7 @@ VEC_INLINE void fetch_group(const double *x)
 VEC_INLINE hm_exp_sum exponentials_of(const double *x, const uint8_t *allowed, int64_t n,
                                       double most, int64_t ahead, double *out)
 {
-    lanes sum;
-    for (int k = 0; k < VEC_PER_CONTRACT; k++) {
-        sum.high[k] = vec_of(LANE_BASE);
-        sum.low[k] = vec_of(0.0);
-    }
+    lanes sum = no_terms();
     const vec m = vec_of(most);
     vec e[VEC_PER_CONTRACT];
     int64_t i = 0;
@@ -133,6 +140,36 @@ static hm_exp_sum exponentials(const double *x, int64_t n, double most, double *
 static hm_exp_sum exponential_sum(const double *x, int64_t n, double most)
 {
     return exponentials_of(x, NULL, n, most, 0, NULL);
+}
+
+/*
+ * e^(x - m) to 2 ulp: the difference with its rounding, e^(d + r) = e^d + r e^d. Where e^d is 0, r may be no
+ * number, as d may be infinite.
+ */
+VEC_INLINE vec decay_accurate(vec x, vec m)
+{
+    const vec_sum d = vec_exact_sum(x, -m);
+    const vec e = vec_exp(d.high);
+    return vec_fma(e, vec_keep(vec_greater(e, vec_of(0.0)), d.low), e);
+}
+
+static hm_exp_sum accurate_exponential_sum(const double *x, int64_t n, double most)
+{
+    lanes sum = no_terms();
+    const vec m = vec_of(most);
+    vec e[VEC_PER_CONTRACT];
+    for (int64_t i = 0; i < n; i += VEC_CONTRACT_LANES) {
+        for (int k = 0; k < VEC_PER_CONTRACT; k++) {
+            const int64_t at = i + k * VEC_WIDTH;
+            const size_t count = lanes_before(n, at);
+            const vec_mask taken = first_lanes(count);
+            const vec gap =
+                decay_accurate(vec_select(taken, vec_load_partial(x + at, count), m), m);
+            e[k] = vec_keep(taken, gap);
+        }
+        add_group(e, &sum);
+    }
+    return fold_lanes(&sum);
 }
 
 static void scale(const double *x, int64_t n, double by, double *out)
@@ -215,6 +252,12 @@ static bool softmax(const double *x, int64_t rows, int64_t n, double *out)
     return true;
 }
 
+VEC_INLINE hm_exp_sum sum_for_logarithm(const double *x, int64_t n, double most, int64_t ahead)
+{
+    const hm_exp_sum sum = exponentials_of(x, NULL, n, most, ahead, NULL);
+    return hm_exp_sum_is_near_one(sum) ? accurate_exponential_sum(x, n, most) : sum;
+}
+
 VEC_INLINE bool log_softmax_rows(const double *x, int64_t rows, int64_t n, bool fetch, double *out)
 {
     bool finite = true;
@@ -225,7 +268,7 @@ VEC_INLINE bool log_softmax_rows(const double *x, int64_t rows, int64_t n, bool 
             return false;
         const int64_t ahead = fetch && few == 1 && at + 1 < rows ? n : 0;
         for (int64_t i = 0; i < few; i++)
-            rest[i] = beyond_largest(exponentials_of(x + i * n, NULL, n, most[i], ahead, NULL));
+            rest[i] = beyond_largest(sum_for_logarithm(x + i * n, n, most[i], ahead));
         vec_store(less, vec_log1p(vec_load_padded(rest, (size_t)few)));
         for (int64_t i = 0; i < few; i++)
             finite &= log_shift(x + i * n, n, most[i], less[i], out + i * n);
@@ -281,6 +324,7 @@ const hm_softmax_kernels HM_K(softmax) = {
     .masked_exponentials = masked_exponentials,
     .exponentials = exponentials,
     .exponential_sum = exponential_sum,
+    .accurate_exponential_sum = accurate_exponential_sum,
     .scale = scale,
     .log_shift = log_shift,
     .log_of_sum = log_of_sum,

@@ -6,6 +6,7 @@
 #ifndef HM_CORE_H
 #define HM_CORE_H
 
+#include "kernels/softmax.h"
 #include "neural/core/selector.h"
 #include "tensor/tensor.h"
 #include "tensor/view.h"
@@ -26,6 +27,10 @@ hm_status hm_sparsemax(hm_context *ctx, const hm_doubles *values, hm_value **out
 /* The same on rows of n >= 1 elements; false where an element or a result is not finite. */
 bool hm_softmax_rows(const hm_context *ctx, bool logarithm, const double *x, int64_t rows,
                      int64_t n, double *out);
+
+/* ln sum e^(x[i] - most), with relative accuracy also where one entry is all of it. x[i] <= most, n >= 1. */
+double hm_log_sum_exp(const hm_context *ctx, const hm_softmax_kernels *kernels, const double *x,
+                      int64_t n, double most);
 
 /* The rows of a view that holds vectors along its last axis; step 3 and 4 of the order of checks.
  */

@@ -16,13 +16,6 @@ typedef struct logits_job {
     double most, log_sum;
 } logits_job;
 
-static void exp_block(const void *job, int64_t first, int64_t n, hm_partial *out)
-{
-    const logits_job *j = job;
-    const hm_exp_sum sum = j->kernels->softmax->exponential_sum(j->logits + first, n, j->most);
-    *out = (hm_partial){{sum.high, sum.low}};
-}
-
 static void term_block(const void *job, int64_t first, int64_t n, hm_partial *out)
 {
     const logits_job *j = job;
@@ -48,7 +41,6 @@ static hm_wide wide_sum(const logits_job *j, int64_t n)
     return sum;
 }
 
-static const hm_reduction exp_sums = {exp_block, hm_join_exp_sums};
 static const hm_reduction term_sums = {term_block, hm_join_sums};
 
 static hm_status check_target(hm_context *ctx, const hm_doubles *target)
@@ -87,9 +79,8 @@ hm_status hm_categorical_cross_entropy_logits(hm_context *ctx, const hm_doubles 
         st = hm_check_finite(ctx, "logits", job.logits, n);
         return st != HMATH_OK ? st : hm_fail_overflow(ctx);
     }
+    job.log_sum = hm_log_sum_exp(ctx, job.kernels->softmax, job.logits, n, job.most);
     hm_partial total;
-    hm_reduce(ctx, &exp_sums, &job, n, &total);
-    job.log_sum = job.kernels->softmax->log_of_sum((hm_exp_sum){total.of[0], total.of[1]});
     hm_reduce(ctx, &term_sums, &job, n, &total);
     double result = 0 - total.of[0];
     if (!isfinite(result))

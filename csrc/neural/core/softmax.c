@@ -30,6 +30,48 @@ hm_status hm_check_rows_of_some(hm_context *ctx, const char *argument, const hm_
     return *rows == 0 ? HMATH_OK : hm_check_some(ctx, argument, *columns);
 }
 
+/* ---- the logarithm of a sum of exponentials ---- */
+
+typedef hm_exp_sum sum_kernel(const double *x, int64_t n, double most);
+
+typedef struct exp_sum_job {
+    sum_kernel *kernel;
+    const double *x;
+    double most;
+} exp_sum_job;
+
+static void exp_sum_block(const void *job, int64_t first, int64_t n, hm_partial *out)
+{
+    const exp_sum_job *j = job;
+    const hm_exp_sum sum = j->kernel(j->x + first, n, j->most);
+    *out = (hm_partial){{sum.high, sum.low}};
+}
+
+/* On the context's threads, or here where it is NULL. */
+static hm_exp_sum sum_blocks(const hm_context *ctx, const hm_reduction *sums, const void *job,
+                             int64_t n)
+{
+    hm_partial total;
+    if (ctx)
+        hm_reduce(ctx, sums, job, n, &total);
+    else
+        hm_reduce_here(sums, job, n, &total);
+    return (hm_exp_sum){total.of[0], total.of[1]};
+}
+
+double hm_log_sum_exp(const hm_context *ctx, const hm_softmax_kernels *kernels, const double *x,
+                      int64_t n, double most)
+{
+    static const hm_reduction sums = {exp_sum_block, hm_join_exp_sums};
+    exp_sum_job job = {kernels->exponential_sum, x, most};
+    hm_exp_sum sum = sum_blocks(ctx, &sums, &job, n);
+    if (hm_exp_sum_is_near_one(sum)) {
+        job.kernel = kernels->accurate_exponential_sum;
+        sum = sum_blocks(ctx, &sums, &job, n);
+    }
+    return kernels->log_of_sum(sum);
+}
+
 /* ---- one row of more than a block ---- */
 
 typedef struct long_row {
@@ -43,17 +85,21 @@ typedef struct long_row {
     atomic_bool spoiled;
 } long_row;
 
-static void sum_block(const void *job, int64_t first, int64_t n, hm_partial *out)
+static void exponentials_block(const void *job, int64_t first, int64_t n, hm_partial *out)
 {
     const long_row *row = job;
     const hm_softmax_kernels *k = row->kernels->softmax;
-    const hm_exp_sum sum = row->logarithm
-                               ? k->exponential_sum(row->x + first, n, row->most)
-                               : k->exponentials(row->x + first, n, row->most, row->out + first);
+    const hm_exp_sum sum = k->exponentials(row->x + first, n, row->most, row->out + first);
     *out = (hm_partial){{sum.high, sum.low}};
 }
 
-static const hm_reduction exp_sums = {sum_block, hm_join_exp_sums};
+/* Exponentials into the result, and the reciprocal of their sum. */
+static double exponentials(const hm_context *ctx, const long_row *row)
+{
+    static const hm_reduction sums = {exponentials_block, hm_join_exp_sums};
+    const hm_exp_sum sum = sum_blocks(ctx, &sums, row, row->n);
+    return 1.0 / (sum.high + sum.low);
+}
 
 static void finish_chunk(void *task, int64_t chunk)
 {
@@ -70,16 +116,11 @@ static void finish_chunk(void *task, int64_t chunk)
 /* On the context's threads, or here where it is NULL. */
 static bool run_long_row(const hm_context *ctx, long_row *row)
 {
-    hm_partial total;
     row->most = row->kernels->reduce->maximum(row->x, row->n);
     if (isnan(row->most))
         return false;
-    if (ctx)
-        hm_reduce(ctx, &exp_sums, row, row->n, &total);
-    else
-        hm_reduce_here(&exp_sums, row, row->n, &total);
-    const hm_exp_sum sum = {total.of[0], total.of[1]};
-    row->by = row->logarithm ? row->kernels->softmax->log_of_sum(sum) : 1.0 / (sum.high + sum.low);
+    row->by = row->logarithm ? hm_log_sum_exp(ctx, row->kernels->softmax, row->x, row->n, row->most)
+                             : exponentials(ctx, row);
     row->chunks = ctx ? hm_chunks(row->n, 8 * HM_BLOCK, 64) : 1;
     if (ctx)
         hm_parallel_for(ctx, row->chunks, finish_chunk, row);
