@@ -94,6 +94,7 @@ def training(
         unit="call",
         row=f"training step {name}",
         tolerance=None,
+        steady=True,
     )
 
 
