@@ -14,6 +14,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef struct hm_contract_range {
+    const double *begin, *end;
+} hm_contract_range;
+
+/*
+ * Memory that is needed after the block: its tiles bring it into L2 while they multiply. A tile takes three
+ * times `step` doubles a link from the front of the first range that is not empty.
+ */
+typedef struct hm_contract_ahead {
+    hm_contract_range range[3];
+    int64_t step; /* a line at most */
+} hm_contract_ahead;
+
 /*
  * out (rows x columns) gets `depth` more links of its chains.
  *
@@ -43,6 +56,7 @@ typedef struct hm_contract_block {
         *fetch; /* tile_columns rows of `depth` doubles that are needed next, or NULL; they may
                             end beyond the operand; not with a packed left operand */
     int64_t fetch_row;
+    hm_contract_ahead *ahead;             /* or NULL, as it is beside fetch; used up as tiles go */
     const double *row_bias, *column_bias; /* of length rows and columns, or NULL; read if last */
 } hm_contract_block;
 

@@ -32,6 +32,7 @@ enum {
     COLUMNS = 2400,
     KEPT_DEPTH = 192,  /* of a strip that a block's first rows leave: 36 KB in 48K of L1 */
     STRIP_DEPTH = 512, /* long runs: 64 x 1024 x 1024 transposed 2.87 ms with 192, 2.65 with 512 */
+    LINE = 8,          /* of memory */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
 };
 
@@ -45,6 +46,7 @@ typedef struct product_job {
     bool by_rows;
     bool keeps_strips; /* direct: the first rows of a chunk leave them to the others */
     double *scratch;
+    hm_contract_ahead *ahead; /* direct, strips: the next product of a batch, or NULL */
     /* packed: the block at hand */
     int64_t row, rows, column, columns, k, depth;
     int64_t block_rows, block_columns;
@@ -164,6 +166,7 @@ static void direct_range(product_job *job, double *strip, int64_t row, int64_t r
         .right_panel = job->kernels->tile_columns,
         .right_step = p->right.row,
         .strip = strip,
+        .ahead = job->ahead,
         .out = p->out + row * p->out_row + column,
         .out_row = p->out_row,
         .row_bias = p->row_bias ? p->row_bias + row : NULL,
@@ -195,7 +198,7 @@ static void fetch_next(const product_job *job, hm_contract_block *b, int64_t k, 
         k = 0;
         column += b->columns;
     }
-    if (right->row == 1 && column < end) {
+    if (right->row == 1 && column < end && !job->ahead) {
         b->fetch = right->data + k + column * right->column;
         b->fetch_row = right->column;
     }
@@ -216,6 +219,7 @@ static void strips_range(product_job *job, double *strip, int64_t column, int64_
             .right = strip,
             .right_panel = STRIP_DEPTH * width,
             .right_step = width,
+            .ahead = job->ahead,
             .out = p->out + j,
             .out_row = p->out_row,
             .row_bias = p->row_bias,
@@ -448,17 +452,73 @@ static hm_product member(const hm_product *p, int64_t b)
     return one;
 }
 
+/* A matrix whose batch lies in one piece. */
+static int64_t piece(hm_matrix m, int64_t rows, int64_t columns)
+{
+    return m.batch == rows * columns ? m.batch : 0;
+}
+
+/* Doubles of both operands and the result. */
+static int64_t doubles_of(const hm_product *p)
+{
+    return p->rows * p->depth + p->depth * p->columns + p->rows * p->columns;
+}
+
+/*
+ * Small products of a large batch would wait for memory, as each begins where the processor foresees nothing: so
+ * the operands and the result of the next are fetched while one is multiplied (64 of 64 cubed on Sapphire Rapids:
+ * 580 -> 430 us). L2 must hold two of them (8 of 256 cubed lost 3 %), and the least are over before it helps.
+ */
+static bool fetches_ahead(const product_job *job, const hm_product *p)
+{
+    const int64_t LEAST = 512, doubles = doubles_of(p);
+    return p->batch > 1 && p->depth > 0 && job->chunks == 1 &&
+           (job->plan == DIRECT || job->plan == STRIPS) && doubles >= LEAST &&
+           doubles <= job->kernels->left_in_place;
+}
+
+/* At product b of a batch. */
+static void aim(hm_contract_ahead *ahead, const hm_product *p, int64_t b)
+{
+    const hm_product one = member(p, b);
+    const double *starts[] = {one.left.data, one.right.data, one.out};
+    const int64_t doubles[] = {piece(p->left, p->rows, p->depth),
+                               piece(p->right, p->depth, p->columns), p->out_batch};
+    for (int r = 0; r < 3; r++)
+        ahead->range[r] = (hm_contract_range){starts[r], starts[r] + doubles[r]};
+}
+
+/* Doubles a link, in each of the three places of a tile, that bring all of a product near. */
+static int64_t step_ahead(const product_job *job, const hm_product *p)
+{
+    const int64_t tiles = hm_ceiling(p->rows, job->kernels->tile_rows) *
+                          hm_ceiling(p->columns, job->kernels->tile_columns);
+    return hm_least(hm_ceiling(doubles_of(p), 3 * tiles * p->depth), LINE);
+}
+
+/* Products begin ... end - 1 of a batch, one after the other. */
+static void run_members(const hm_context *ctx, product_job *job, const hm_product *p, int64_t begin,
+                        int64_t end)
+{
+    const bool fetches = fetches_ahead(job, p);
+    hm_contract_ahead ahead = {.step = fetches ? step_ahead(job, p) : 0};
+    for (int64_t b = begin; b < end; b++) {
+        const hm_product one = member(p, b);
+        job->product = &one;
+        job->ahead = fetches && b + 1 < end ? &ahead : NULL;
+        if (job->ahead)
+            aim(&ahead, p, b + 1);
+        run(ctx, job);
+    }
+}
+
 static void batch_chunk(void *task, int64_t chunk)
 {
     batch_job *all = task;
     product_job job = *all->plan;
     job.scratch = all->scratch + (size_t)chunk * all->scratch_each;
     const int64_t end = hm_least((chunk + 1) * all->slice, all->product->batch);
-    for (int64_t b = chunk * all->slice; b < end; b++) {
-        const hm_product one = member(all->product, b);
-        job.product = &one;
-        run(NULL, &job);
-    }
+    run_members(NULL, &job, all->product, chunk * all->slice, end);
     if (atomic_load_explicit(&job.infinite, memory_order_relaxed))
         atomic_store_explicit(&all->infinite, true, memory_order_relaxed);
 }
@@ -496,11 +556,7 @@ static hm_status run_batch(hm_context *ctx, const hm_product *p, product_job *jo
         hm_parallel_for(ctx, chunks, batch_chunk, &all);
     } else {
         job->scratch = all.scratch;
-        for (int64_t b = 0; b < p->batch; b++) {
-            const hm_product one = member(p, b);
-            job->product = &one;
-            run(ctx, job);
-        }
+        run_members(ctx, job, p, 0, p->batch);
     }
     *finite = !atomic_load(&all.infinite) && !atomic_load(&job->infinite);
     hm_scratch_release(ctx, all.scratch);

@@ -94,6 +94,19 @@ static tile_function *const keeping_tiles[TILE_VECTORS] = {keeping_1, keeping_2,
 
 /* ---- the block ---- */
 
+/* The tile's share of what is needed after the block. */
+static void fetch_ahead(tile_job *job, hm_contract_ahead *ahead)
+{
+    for (int r = 0; r < 3; r++)
+        if (ahead->range[r].begin < ahead->range[r].end) {
+            job->fetch = ahead->range[r].begin;
+            job->fetch_step = ahead->step;
+            job->fetch_row = ahead->step * job->depth;
+            ahead->range[r].begin += 3 * job->fetch_row;
+            return;
+        }
+}
+
 /* Rows begin ... begin + rows - 1 of a panel are next. */
 static void set_rows(tile_job *job, const hm_contract_block *b, int64_t column, int64_t begin)
 {
@@ -102,6 +115,9 @@ static void set_rows(tile_job *job, const hm_contract_block *b, int64_t column, 
     job->row_bias = b->row_bias ? b->row_bias + begin : NULL;
     job->fetch = job->left;
     job->fetch_row = 0;
+    job->fetch_step = 1;
+    if (b->ahead)
+        fetch_ahead(job, b->ahead);
 }
 
 /* Whole columns of the block, at most TILE_COLUMNS: slivers one below the other. */

@@ -45,6 +45,7 @@ typedef struct tile_job {
     const double *fetch;    /* if packed: a line a link to bring near; if not: three rows, or any
                                address */
     int64_t fetch_row;      /* of those three */
+    int64_t fetch_step;     /* doubles along them, a link */
     bool first;             /* start from +0, not from out */
     bool last;              /* add the biases and +0 */
     const double *row_bias, *column_bias; /* or NULL */
@@ -95,7 +96,7 @@ MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, cons
             UNROLL (i, 0, 3) {
                 __builtin_prefetch(fetch + i * t->fetch_row, 0, 2);
             }
-            fetch++;
+            fetch += t->fetch_step;
         }
         UNROLL (j, 0, vectors)
             b[j] = partial && j == vectors - 1 ? vec_load_partial(right + j * VEC_WIDTH, lanes)
