@@ -36,25 +36,43 @@ void hm_order_free(hm_order *order)
     *order = (hm_order){0};
 }
 
-/* Empty tables: one for the nearest nodes, one at most half full for what lies farther away. */
-static bool make_tables(hm_order *order, int64_t capacity)
+/* Note where a node stands; there is room for it. */
+static void note(hm_order *order, int32_t position)
 {
-    int64_t far = 0;
-    hm_free(order->near);
-    hm_free(order->far);
-    order->near_size = (uint64_t)capacity * 2;
-    for (int64_t i = 0; i < order->count; i++)
-        far += order->youngest - order->nodes[i]->serial >= order->near_size;
-    order->mask = FIRST_CAPACITY - 1; /* the next nodes may be far all of them */
-    while (order->mask < (uint64_t)(far + capacity - order->count) * 2)
-        order->mask = order->mask * 2 + 1;
-    order->near = hm_alloc(order->near_size * sizeof *order->near);
-    order->far = hm_alloc((order->mask + 1) * sizeof *order->far);
-    if (!order->near || !order->far)
+    const uint64_t serial = order->nodes[position]->serial;
+    order->far_count += order->youngest - serial >= order->near_size;
+    *entry(order, serial) = position;
+}
+
+/* A table of that mask for the nodes that are far now; some in the old one may have become near. */
+static bool remake_far(hm_order *order, uint64_t mask)
+{
+    int32_t *old = order->far;
+    const uint64_t old_size = old ? order->mask + 1 : 0;
+    int32_t *table = hm_alloc((mask + 1) * sizeof *table);
+    if (!table)
         return false;
-    memset(order->near, 0xff, order->near_size * sizeof *order->near);
-    memset(order->far, 0xff, (order->mask + 1) * sizeof *order->far);
+    memset(table, 0xff, (mask + 1) * sizeof *table);
+    order->far = table;
+    order->mask = mask;
+    order->far_count = 0;
+    for (uint64_t i = 0; i < old_size; i++)
+        if (old[i] != FREE)
+            note(order, old[i]);
+    hm_free(old);
     return true;
+}
+
+/* What is near stays where it is, as ages do not change: a long chain is never looked at again. */
+static bool grow_near(hm_order *order, uint64_t size)
+{
+    int32_t *near = hm_realloc(order->near, size * sizeof *near);
+    if (!near)
+        return false;
+    memset(near + order->near_size, 0xff, (size - order->near_size) * sizeof *near);
+    order->near = near;
+    order->near_size = size;
+    return order->far_count == 0 || remake_far(order, order->mask);
 }
 
 /* Room for `capacity` nodes. Positions are 32 bits wide. */
@@ -66,27 +84,23 @@ static bool grow(hm_order *order, int64_t capacity)
     if (!nodes)
         return false;
     order->nodes = nodes;
-    if (!make_tables(order, capacity))
-        return false;
-    for (int64_t i = 0; i < order->count; i++)
-        *entry(order, nodes[i]->serial) = (int32_t)i;
-    return true;
+    return grow_near(order, (uint64_t)capacity * 2);
 }
 
-/* Take a node in, unless it is there already. */
+/* Take a node in, unless it is there already. The table of far nodes stays half empty at least. */
 static bool add(hm_order *order, hm_node *node, int64_t *capacity)
 {
-    int32_t *place = entry(order, node->serial);
-    if (*place != FREE)
+    if (*entry(order, node->serial) != FREE)
         return true;
     if (order->count == *capacity) {
         if (!grow(order, *capacity * 2))
             return false;
         *capacity *= 2;
-        place = entry(order, node->serial);
     }
-    *place = (int32_t)order->count;
-    order->nodes[order->count++] = node;
+    if ((uint64_t)order->far_count * 2 > order->mask && !remake_far(order, order->mask * 2 + 1))
+        return false;
+    order->nodes[order->count] = node;
+    note(order, (int32_t)order->count++);
     return true;
 }
 
@@ -110,8 +124,11 @@ static void sort_digit(const keyed *from, keyed *to, int64_t n, int shift)
 }
 
 /* The nodes that are far, oldest first, into `sorted`. */
-static bool sort_far(const hm_order *order, hm_node **sorted, int64_t far)
+static bool sort_far(const hm_order *order, hm_node **sorted)
 {
+    const int64_t far = order->far_count;
+    if (far == 0)
+        return true;
     keyed *keys = hm_alloc((size_t)far * 2 * sizeof *keys);
     if (!keys)
         return false;
@@ -128,7 +145,7 @@ static bool sort_far(const hm_order *order, hm_node **sorted, int64_t far)
     }
     for (int64_t i = 0; i < n; i++)
         from[i].key -= least;
-    for (int shift = 0; n && shift < 64 && (most - least) >> shift; shift += DIGIT) {
+    for (int shift = 0; shift < 64 && (most - least) >> shift; shift += DIGIT) {
         sort_digit(from, to, n, shift);
         keyed *other = to;
         to = from;
@@ -144,14 +161,11 @@ static bool sort_far(const hm_order *order, hm_node **sorted, int64_t far)
 static bool sort(hm_order *order)
 {
     hm_node **sorted = hm_alloc((size_t)order->count * sizeof(hm_node *));
-    int64_t far = order->count;
-    for (uint64_t age = 0; age < order->near_size; age++)
-        far -= order->near[age] != FREE;
-    if (!sorted || !sort_far(order, sorted, far)) {
+    if (!sorted || !sort_far(order, sorted)) {
         hm_free(sorted);
         return false;
     }
-    int64_t i = far;
+    int64_t i = order->far_count;
     for (uint64_t age = order->near_size; age-- > 0;)
         if (order->near[age] != FREE) {
             sorted[i] = order->nodes[order->near[age]];
@@ -160,17 +174,14 @@ static bool sort(hm_order *order)
     hm_free(order->nodes);
     order->nodes = sorted;
     memset(order->far, 0xff, (order->mask + 1) * sizeof *order->far);
-    for (i = 0; i < far; i++)
+    for (i = 0; i < order->far_count; i++)
         *far_entry(order, sorted[i]->serial) = (int32_t)i;
     return true;
 }
 
-/* Where each input stands, so that nobody looks it up twice. */
-static bool list_inputs(hm_order *order)
+/* Where each input stands, `total` of them, so that nobody looks it up twice. */
+static bool list_inputs(hm_order *order, int64_t total)
 {
-    int64_t total = 0;
-    for (int64_t i = 0; i < order->count; i++)
-        total += hm_order_count(order, i);
     order->first_input = hm_alloc((size_t)(order->count + 1) * sizeof(int64_t));
     order->inputs = hm_alloc((size_t)total * sizeof(int32_t));
     if (!order->first_input || !order->inputs)
@@ -198,13 +209,17 @@ hm_status hm_order_create_since(hm_context *ctx, hm_node *const *roots, int64_t 
     int64_t capacity = FIRST_CAPACITY;
     for (int64_t i = 0; i < n; i++)
         order.youngest = roots[i]->serial > order.youngest ? roots[i]->serial : order.youngest;
-    bool ok = grow(&order, capacity);
+    bool ok = grow(&order, capacity) && remake_far(&order, FIRST_CAPACITY - 1);
     for (int64_t i = 0; ok && i < n; i++)
         ok = add(&order, roots[i], &capacity);
-    for (int64_t seen = 0; ok && seen < order.count; seen++) /* the list is its own worklist */
-        for (int32_t i = 0; ok && i < hm_order_count(&order, seen); i++)
+    int64_t inputs = 0;
+    for (int64_t seen = 0; ok && seen < order.count; seen++) { /* the list is its own worklist */
+        const int32_t count = hm_order_count(&order, seen);
+        for (int32_t i = 0; ok && i < count; i++)
             ok = add(&order, order.nodes[seen]->inputs[i], &capacity);
-    if (!ok || !sort(&order) || !list_inputs(&order)) {
+        inputs += count;
+    }
+    if (!ok || !sort(&order) || !list_inputs(&order, inputs)) {
         hm_order_free(&order);
         return hm_fail_memory(ctx);
     }

@@ -18,6 +18,7 @@ typedef struct hm_order {
     uint64_t near_size;
     int32_t *far; /* the rest: a hash table, open addressing */
     uint64_t mask;
+    int64_t far_count;
 } hm_order;
 
 hm_status hm_order_create(hm_context *ctx, hm_node *const *roots, int64_t n, hm_order *out);
