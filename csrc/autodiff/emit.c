@@ -29,7 +29,7 @@ static hm_status build_scalars(hm_planner *p, hm_step *step, const int32_t *memb
 {
     int64_t call_count = 0;
     for (int64_t m = 0; m < count; m++)
-        call_count += p->order.nodes[members[m]]->op->scalar_code == HM_SCALAR_CALL;
+        call_count += hm_plan_has(p, members[m], HM_TRAIT_CALL);
     hm_scalar_op *ops = hm_program_keep(p->program, (size_t)count, sizeof *ops);
     hm_scalar_call *calls = hm_program_keep(p->program, (size_t)call_count, sizeof *calls);
     const hm_node **nodes = hm_program_keep(p->program, (size_t)count, sizeof *nodes);
@@ -68,7 +68,7 @@ hm_status hm_plan_emit(hm_planner *p)
         hm_step *step = &program->steps[s];
         if (!hm_plan_is_elementwise(p, members[0]))
             st = build_op(p, step, members[0]);
-        else if (p->order.nodes[members[0]]->rank == 0)
+        else if (hm_plan_is_number(p, members[0]))
             st = build_scalars(p, step, members, count);
         else
             st = hm_emit_tiles(p, step, members, count, last);

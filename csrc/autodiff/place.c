@@ -17,7 +17,7 @@ static void note_use(hm_planner *p, int32_t root, int32_t step)
 static void find_uses(hm_planner *p)
 {
     for (int32_t i = 0; i < p->n; i++)
-        for (int32_t k = 0; hm_plan_is_computed(p, i) && k < p->order.nodes[i]->count; k++)
+        for (int32_t k = 0; hm_plan_is_computed(p, i) && k < hm_plan_count(p, i); k++)
             note_use(p, p->root[hm_plan_input(p, i, k)], p->step[i]);
     for (int64_t j = 0; j < p->program->output_count; j++)
         note_use(p, p->root[p->canonical[hm_plan_find(p, p->program->outputs[j])]],
@@ -32,7 +32,7 @@ static hm_status place_scalars(hm_planner *p)
     hm_program *program = p->program;
     int64_t count = 0;
     for (int32_t i = 0; i < p->n; i++)
-        if (p->live[i] && p->constant[i] && p->order.nodes[i]->rank == 0)
+        if (p->live[i] && p->constant[i] && hm_plan_is_number(p, i))
             p->place[i] = hm_place_at(HM_PLACE_SCALAR, count++);
     program->scalar_constant_count = count;
     program->scalar_constants = hm_program_keep(program, (size_t)count, sizeof(double));
@@ -42,7 +42,7 @@ static hm_status place_scalars(hm_planner *p)
         if (p->place[i].kind == HM_PLACE_SCALAR)
             program->scalar_constants[p->place[i].index] = *p->constant[i];
     for (int32_t i = 0; i < p->n; i++)
-        if (p->order.nodes[i]->rank == 0 &&
+        if (hm_plan_is_number(p, i) &&
             (hm_plan_is_computed(p, i) || (p->input[i] != HM_NONE && p->live[i])))
             p->place[i] = hm_place_at(HM_PLACE_SCALAR, count++);
     for (int64_t j = 0; j < program->input_count; j++) {
@@ -212,6 +212,11 @@ static hm_status place_workspace(hm_planner *p)
 hm_status hm_plan_place(hm_planner *p)
 {
     hm_status st;
+    p->last_use = hm_plan_filled(p, p->n, sizeof *p->last_use, 0xff);
+    p->escapes = hm_plan_filled(p, p->n, sizeof *p->escapes, 0);
+    p->place = hm_plan_filled(p, p->n, sizeof *p->place, 0);
+    if (!p->last_use || !p->escapes || !p->place)
+        return hm_plan_no_memory(p);
     find_uses(p);
     if ((st = place_scalars(p)) != HMATH_OK)
         return st;

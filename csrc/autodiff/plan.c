@@ -18,7 +18,8 @@ static void arena_free(hm_arena *a)
     *a = (hm_arena){0};
 }
 
-static void *keep(void ***blocks, int64_t *count, int64_t *capacity, size_t n, size_t size)
+static void *keep(void ***blocks, int64_t *count, int64_t *capacity, size_t n, size_t size,
+                  void *(*alloc)(size_t bytes))
 {
     size_t bytes;
     if (!hm_bytes(0, n, size, &bytes))
@@ -31,7 +32,7 @@ static void *keep(void ***blocks, int64_t *count, int64_t *capacity, size_t n, s
         *blocks = grown;
         *capacity = larger;
     }
-    void *block = hm_alloc(bytes);
+    void *block = alloc(bytes);
     if (block)
         (*blocks)[(*count)++] = block;
     return block;
@@ -39,19 +40,26 @@ static void *keep(void ***blocks, int64_t *count, int64_t *capacity, size_t n, s
 
 void *hm_program_keep(hm_program *program, size_t count, size_t size)
 {
-    return keep(&program->blocks, &program->block_count, &program->block_capacity, count, size);
+    return keep(&program->blocks, &program->block_count, &program->block_capacity, count, size,
+                hm_alloc);
+}
+
+static void *keep_for_now(hm_planner *p, int64_t count, size_t size, void *(*alloc)(size_t bytes))
+{
+    hm_arena *a = &p->temporary;
+    return keep(&a->blocks, &a->count, &a->capacity, (size_t)count, size, alloc);
 }
 
 void *hm_plan_temporary(hm_planner *p, int64_t count, size_t size)
 {
-    return keep(&p->temporary.blocks, &p->temporary.count, &p->temporary.capacity, (size_t)count,
-                size);
+    return keep_for_now(p, count, size, hm_alloc);
 }
 
+/* Large blocks of zeros come from the system, and are not there before they are written. */
 void *hm_plan_filled(hm_planner *p, int64_t count, size_t size, int byte)
 {
-    void *block = hm_plan_temporary(p, count, size);
-    if (block)
+    void *block = keep_for_now(p, count, size, byte ? hm_alloc : hm_alloc_zeroed);
+    if (block && byte)
         memset(block, byte, (size_t)count * size);
     return block;
 }
@@ -96,7 +104,7 @@ static void mark_live(hm_planner *p)
     for (int32_t i = p->n; i-- > 0;) {
         if (!p->live[i] || p->constant[i])
             continue;
-        for (int32_t k = 0; k < p->order.nodes[i]->count; k++)
+        for (int32_t k = 0; k < hm_plan_count(p, i); k++)
             p->live[hm_plan_input(p, i, k)] = true;
     }
 }
@@ -105,7 +113,7 @@ static void mark_live(hm_planner *p)
 static bool can_absorb(const hm_planner *p, int32_t i)
 {
     const hm_node *node = p->order.nodes[i];
-    if (!node->op->absorbs || !p->live[i] || p->constant[i])
+    if (!hm_plan_has(p, i, HM_TRAIT_ABSORBS) || !p->live[i] || p->constant[i])
         return false;
     const int32_t first = hm_plan_input(p, i, 0);
     return !hm_plan_is_leaf(p, first) && hm_plan_is_elementwise(p, first) &&
@@ -115,6 +123,8 @@ static bool can_absorb(const hm_planner *p, int32_t i)
 /* Elementwise nodes read only by such as do their work as well are computed there. */
 static hm_status absorb(hm_planner *p)
 {
+    if (!(p->traits & HM_TRAIT_ABSORBS))
+        return HMATH_OK;
     const int64_t mark = hm_plan_mark(p);
     bool *read = hm_plan_filled(p, p->n, sizeof(bool), 0);
     if (!read)
@@ -122,7 +132,7 @@ static hm_status absorb(hm_planner *p)
     for (int64_t j = 0; j < p->program->output_count; j++)
         read[p->canonical[hm_plan_find(p, p->program->outputs[j])]] = true;
     for (int32_t i = 0; i < p->n; i++)
-        for (int32_t k = can_absorb(p, i); p->live[i] && k < p->order.nodes[i]->count; k++)
+        for (int32_t k = can_absorb(p, i); p->live[i] && k < hm_plan_count(p, i); k++)
             read[hm_plan_input(p, i, k)] = true;
     for (int32_t i = 0; i < p->n; i++) {
         const int32_t first = can_absorb(p, i) ? hm_plan_input(p, i, 0) : HM_NONE;
@@ -140,7 +150,7 @@ static hm_status absorb(hm_planner *p)
 static void count_readers(const hm_planner *p, int32_t *readers)
 {
     for (int32_t i = 0; i < p->n; i++)
-        for (int32_t k = 0; hm_plan_is_computed(p, i) && k < p->order.nodes[i]->count; k++)
+        for (int32_t k = 0; hm_plan_is_computed(p, i) && k < hm_plan_count(p, i); k++)
             readers[p->root[hm_plan_input(p, i, k)]]++;
     for (int64_t j = 0; j < p->program->output_count; j++)
         readers[p->root[p->canonical[hm_plan_find(p, p->program->outputs[j])]]]++;
@@ -159,23 +169,10 @@ static bool may_pair(const hm_planner *p, int32_t i, const int32_t *readers)
     return !hm_plan_is_leaf(p, input) && readers[input] == 2;
 }
 
-static bool has_pairs(const hm_node *node) { return node->op->pairs && node->rank != 0; }
-
-static bool has_sums(const hm_node *node) { return node->op->sums_over != NULL; }
-
-/* Graphs of a million numbers have neither, and go without the tables. */
-static bool any_node(const hm_planner *p, bool (*has)(const hm_node *node))
-{
-    for (int32_t i = 0; i < p->n; i++)
-        if (has(p->order.nodes[i]))
-            return true;
-    return false;
-}
-
 /* Nodes of one input that one pass can compute. */
 static hm_status find_pairs(hm_planner *p)
 {
-    if (!any_node(p, has_pairs))
+    if (!(p->traits & HM_TRAIT_PAIRS))
         return HMATH_OK;
     if (!(p->pair = hm_plan_filled(p, p->n, sizeof *p->pair, 0xff)))
         return hm_plan_no_memory(p);
@@ -203,7 +200,7 @@ static hm_status find_pairs(hm_planner *p)
 /* Nodes that sum their own results for the one that asks for it. */
 static hm_status find_sums(hm_planner *p)
 {
-    if (!any_node(p, has_sums))
+    if (!(p->traits & HM_TRAIT_SUMS))
         return HMATH_OK;
     p->sums_for = hm_plan_filled(p, p->n, sizeof *p->sums_for, 0xff);
     p->sums_of = hm_plan_filled(p, p->n, sizeof *p->sums_of, 0xff);
@@ -245,12 +242,31 @@ static hm_status match_inputs(hm_planner *p)
         p->input[i] = (int32_t)j;
     }
     for (int32_t i = 0; i < p->n; i++)
-        if (p->order.nodes[i]->op == &hm_op_variable && p->input[i] == HM_NONE)
+        if (hm_plan_has(p, i, HM_TRAIT_VARIABLE) && p->input[i] == HM_NONE)
             return fail_unbound(p, p->order.nodes[i]);
     return HMATH_OK;
 }
 
 /* ------------------------------------------------- all of it */
+
+/* Graphs of a million numbers have few of them, and go without what the others need. */
+static uint8_t traits_of(const hm_node *node)
+{
+    const hm_op *op = node->op;
+    const bool number = node->rank == 0;
+    return (
+        uint8_t)((number ? HM_TRAIT_NUMBER : 0) | (op == &hm_op_variable ? HM_TRAIT_VARIABLE : 0) |
+                 (op->map ? HM_TRAIT_MAP : 0) |
+                 (op->map && op->scalar_code == HM_SCALAR_CALL ? HM_TRAIT_CALL : 0) |
+                 (op->absorbs ? HM_TRAIT_ABSORBS : 0) |
+                 (op->pairs && !number ? HM_TRAIT_PAIRS : 0) | (op->sums_over ? HM_TRAIT_SUMS : 0));
+}
+
+static void find_traits(hm_planner *p)
+{
+    for (int32_t i = 0; i < p->n; i++)
+        p->traits |= p->traits_of[i] = traits_of(p->order.nodes[i]);
+}
 
 static hm_status prepare(hm_planner *p)
 {
@@ -260,19 +276,19 @@ static hm_status prepare(hm_planner *p)
         return st;
     p->n = (int32_t)p->order.count;
     p->program->nodes = p->n;
+    p->traits_of = hm_plan_temporary(p, p->n, sizeof(uint8_t));
     p->canonical = hm_plan_temporary(p, p->n, sizeof(int32_t));
     p->root = hm_plan_temporary(p, p->n, sizeof(int32_t));
     p->constant = hm_plan_filled(p, p->n, sizeof(double *), 0);
     p->input = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
     p->live = hm_plan_filled(p, p->n, sizeof(bool), 0);
     p->absorbs = hm_plan_filled(p, p->n, sizeof(bool), 0);
-    p->step = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
-    p->last_use = hm_plan_filled(p, p->n, sizeof(int32_t), 0xff);
-    p->escapes = hm_plan_filled(p, p->n, sizeof(bool), 0);
-    p->place = hm_plan_filled(p, p->n, sizeof(hm_place), 0);
-    bool ok = p->canonical && p->root && p->constant && p->input && p->live && p->absorbs &&
-              p->step && p->last_use && p->escapes && p->place;
-    return ok ? HMATH_OK : hm_plan_no_memory(p);
+    bool ok =
+        p->traits_of && p->canonical && p->root && p->constant && p->input && p->live && p->absorbs;
+    if (!ok)
+        return hm_plan_no_memory(p);
+    find_traits(p);
+    return HMATH_OK;
 }
 
 hm_status hm_plan(hm_context *ctx, hm_program *program)

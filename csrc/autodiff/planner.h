@@ -20,14 +20,27 @@ typedef struct hm_arena {
     int64_t count, capacity;
 } hm_arena;
 
+/* What the phases ask about a node over and over, in one byte, so that none of them has to go and look. */
+enum {
+    HM_TRAIT_NUMBER = 1, /* of shape () */
+    HM_TRAIT_VARIABLE = 2,
+    HM_TRAIT_MAP = 4,      /* elementwise */
+    HM_TRAIT_CALL = 8,     /* a map that the scalar interpreter has no instruction for */
+    HM_TRAIT_ABSORBS = 16, /* its op may do the work of its first input too ... */
+    HM_TRAIT_PAIRS = 32,   /* ... be computed in one pass with another one ... */
+    HM_TRAIT_SUMS = 64     /* ... or sum its result besides */
+};
+
 typedef struct hm_planner {
     hm_context *ctx;
     hm_program *program;
     hm_order order;
     hm_arena temporary;
-    int32_t n; /* nodes in the order */
+    int32_t n;      /* nodes in the order */
+    uint8_t traits; /* that some node has */
 
     /* by position in the order */
+    uint8_t *traits_of;
     int32_t *canonical;      /* the oldest node equal to this one */
     int32_t *root;           /* of a canonical node: itself, or what it is a view of */
     const double **constant; /* the numbers of a node known now, or NULL */
@@ -77,6 +90,28 @@ static inline int32_t hm_plan_find(const hm_planner *p, const hm_node *node)
     return (int32_t)hm_order_find(&p->order, node);
 }
 
+/* How many inputs node i has. */
+static inline int32_t hm_plan_count(const hm_planner *p, int32_t i)
+{
+    return (int32_t)(p->order.first_input[i + 1] - p->order.first_input[i]);
+}
+
+static inline bool hm_plan_has(const hm_planner *p, int32_t i, uint8_t trait)
+{
+    return p->traits_of[i] & trait;
+}
+
+static inline bool hm_plan_is_number(const hm_planner *p, int32_t i)
+{
+    return hm_plan_has(p, i, HM_TRAIT_NUMBER);
+}
+
+/* How many elements its result has. */
+static inline int64_t hm_plan_size(const hm_planner *p, int32_t i)
+{
+    return hm_plan_is_number(p, i) ? 1 : p->order.nodes[i]->size;
+}
+
 /* Canonical position of input k of node i. */
 static inline int32_t hm_plan_input(const hm_planner *p, int32_t i, int32_t k)
 {
@@ -85,12 +120,12 @@ static inline int32_t hm_plan_input(const hm_planner *p, int32_t i, int32_t k)
 
 static inline bool hm_plan_is_leaf(const hm_planner *p, int32_t i)
 {
-    return p->constant[i] || p->order.nodes[i]->op == &hm_op_variable;
+    return p->constant[i] || hm_plan_has(p, i, HM_TRAIT_VARIABLE);
 }
 
 static inline bool hm_plan_is_elementwise(const hm_planner *p, int32_t i)
 {
-    return p->order.nodes[i]->op->map != NULL;
+    return hm_plan_has(p, i, HM_TRAIT_MAP);
 }
 
 /* Does a run compute this node, rather than find it elsewhere? */

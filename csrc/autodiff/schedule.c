@@ -42,7 +42,7 @@ static int64_t count_elementwise_tensors(const hm_planner *p)
 {
     int64_t count = 0;
     for (int32_t i = 0; i < p->n; i++)
-        count += p->order.nodes[i]->rank != 0 && hm_plan_is_elementwise(p, i);
+        count += !hm_plan_is_number(p, i) && hm_plan_is_elementwise(p, i);
     return count;
 }
 
@@ -57,13 +57,13 @@ static hm_status number_shapes(hm_planner *p, int32_t *shape_of)
         return hm_plan_no_memory(p);
     memset(first, 0xff, (mask + 1) * sizeof *first);
     for (int32_t i = 0; i < p->n; i++) {
-        const hm_node *node = p->order.nodes[i];
         if (!hm_plan_is_computed(p, i) || !hm_plan_is_elementwise(p, i))
             continue;
-        if (node->rank == 0) {
+        if (hm_plan_is_number(p, i)) {
             shape_of[i] = scalar = scalar == HM_NONE ? i : scalar;
             continue;
         }
+        const hm_node *node = p->order.nodes[i];
         uint64_t at = hash_shape(node) & mask;
         while (first[at] != HM_NONE && !same_shape(node, p->order.nodes[first[at]]))
             at = (at + 1) & mask;
@@ -101,7 +101,7 @@ static void find_heights(const hm_planner *p, const int32_t *shape_of, int32_t *
 {
     for (int32_t i = p->n; i-- > 0;) {
         level_pair(p, i, height);
-        for (int32_t k = 0; hm_plan_is_computed(p, i) && k < p->order.nodes[i]->count; k++) {
+        for (int32_t k = 0; hm_plan_is_computed(p, i) && k < hm_plan_count(p, i); k++) {
             int32_t from = producer(p, i, k);
             if (from == HM_NONE)
                 continue;
@@ -140,12 +140,12 @@ static void unite_clusters(hm_planner *p, const int32_t *shape_of, const int32_t
         of[i] = i;
         if (shape_of[i] == HM_NONE)
             continue;
-        if (p->order.nodes[i]->rank == 0) {
+        if (hm_plan_is_number(p, i)) {
             int32_t *known = &numbers[height[i]];
             of[i] = *known = *known == HM_NONE ? i : *known;
             continue;
         }
-        for (int32_t k = 0; k < p->order.nodes[i]->count; k++) {
+        for (int32_t k = 0; k < hm_plan_count(p, i); k++) {
             int32_t from = producer(p, i, k);
             if (from != HM_NONE && shape_of[from] == shape_of[i] && height[from] == height[i])
                 unite(of, from, i);
@@ -208,7 +208,7 @@ static hm_status find_dependencies(hm_planner *p, clusters *c)
     if (!c->waiting_for || !c->first_user)
         return hm_plan_no_memory(p);
     for (int32_t i = 0; i < p->n; i++)
-        for (int32_t k = 0; c->of[i] != HM_NONE && k < p->order.nodes[i]->count; k++) {
+        for (int32_t k = 0; c->of[i] != HM_NONE && k < hm_plan_count(p, i); k++) {
             int32_t from = producer(p, i, k);
             if (from == HM_NONE || c->of[from] == c->of[i])
                 continue;
@@ -221,7 +221,7 @@ static hm_status find_dependencies(hm_planner *p, clusters *c)
     if (!c->users)
         return hm_plan_no_memory(p);
     for (int32_t i = 0; i < p->n; i++)
-        for (int32_t k = 0; c->of[i] != HM_NONE && k < p->order.nodes[i]->count; k++) {
+        for (int32_t k = 0; c->of[i] != HM_NONE && k < hm_plan_count(p, i); k++) {
             int32_t from = producer(p, i, k);
             if (from != HM_NONE && c->of[from] != c->of[i])
                 c->users[c->first_user[c->of[from] + 1]++] = c->of[i];
@@ -240,13 +240,13 @@ static hm_status find_growth(hm_planner *p, clusters *c)
     for (int64_t j = 0; j < p->program->output_count; j++)
         counted[p->root[p->canonical[hm_plan_find(p, p->program->outputs[j])]]] = true;
     for (int32_t i = 0; i < p->n; i++)
-        for (int32_t k = 0; c->of[i] != HM_NONE && k < p->order.nodes[i]->count; k++) {
+        for (int32_t k = 0; c->of[i] != HM_NONE && k < hm_plan_count(p, i); k++) {
             int32_t from = producer(p, i, k);
             if (from == HM_NONE || c->of[from] == c->of[i])
                 continue;
-            growth[c->of[i]] -= p->order.nodes[from]->size;
+            growth[c->of[i]] -= hm_plan_size(p, from);
             if (!counted[from])
-                growth[c->of[from]] += p->order.nodes[from]->rank ? p->order.nodes[from]->size : 0;
+                growth[c->of[from]] += hm_plan_is_number(p, from) ? 0 : hm_plan_size(p, from);
             counted[from] = true;
         }
     for (int32_t j = 0; j < c->count; j++)
@@ -330,9 +330,10 @@ hm_status hm_plan_schedule(hm_planner *p)
     if (!(ready.keys = hm_plan_temporary(p, c.count, sizeof *ready.keys)))
         return hm_plan_no_memory(p);
     const int64_t to = hm_plan_mark(p);
+    p->step = hm_plan_filled(p, p->n, sizeof *p->step, 0xff);
     p->member = hm_plan_temporary(p, c.first[c.count], sizeof *p->member);
     p->first_member = hm_plan_temporary(p, (int64_t)c.count + 1, sizeof *p->first_member);
-    if (!p->member || !p->first_member)
+    if (!p->step || !p->member || !p->first_member)
         return hm_plan_no_memory(p);
     run_through(p, &c, &ready);
     hm_plan_give_back(p, from, to);
