@@ -175,8 +175,8 @@ static void test_elementwise__same_bits_everywhere(void)
 static void check_pair(const hm_elementwise_kernels *k, int index, size_t n, size_t from, int place)
 {
     double value[LONGEST], slope[LONGEST], x[LONGEST], out[2][LONGEST + 2 * GUARD];
-    const bool finite = k->activation[index](n, 1.0, points + from, value) &
-                        k->activation_derivative[index](n, 1.0, points + from, slope);
+    bool finite = k->activation[index](n, 1.0, points + from, value);
+    finite &= k->activation_derivative[index](n, 1.0, points + from, slope);
     for (int i = 0; i < 2; i++)
         for (size_t j = 0; j < n + 2 * GUARD; j++)
             out[i][j] = 12345.0;
