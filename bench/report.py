@@ -97,21 +97,6 @@ def case_tables(cases: dict[str, Any]) -> list[str]:
     return lines
 
 
-def sweep(page: Path) -> list[str]:
-    """The plot of bench/sweep.py, where it stands beside the page."""
-    if not (page.parent / "sweep.png").exists():
-        return []
-    return [
-        "## Cost over size",
-        "",
-        "Processor time per unit of work (`python bench/sweep.py`): it falls while the cost of a call is spread over",
-        "more work, and then stays level, with a step where data leave a cache.",
-        "",
-        "![time per element from 10 to 10^7 elements, and per multiplication from 8^3 to 2048^3](sweep.png)",
-        "",
-    ]
-
-
 def write(outcome: dict[str, Any], page: Path) -> None:
     """The Markdown page, and the plot beside it."""
     plot(outcome["cases"], page.with_suffix(".png"))
@@ -128,7 +113,6 @@ def write(outcome: dict[str, Any], page: Path) -> None:
         "",
         f"![ratios of all cases on one and two threads]({page.with_suffix('.png').name})",
         "",
-        *sweep(page),
         "## Targets",
         "",
         "A row gathers cases of one kind; its number is the lowest ratio among them. The target, for one | two",
