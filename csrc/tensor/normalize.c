@@ -392,21 +392,29 @@ static void columns_chunk(void *task, int64_t chunk)
                  least(PANEL, t->channels - first));
 }
 
+static affine_task channels_affine(const hm_context *ctx, const double *x, int64_t batch,
+                                   int64_t channels, int64_t spatial, const hm_standard *standard,
+                                   const double *gamma, const double *beta, double *out)
+{
+    return (affine_task){.kernels = hm_context_kernels(ctx),
+                         .x = x,
+                         .batch = batch,
+                         .channels = channels,
+                         .spatial = spatial,
+                         .standard = standard,
+                         .gamma = gamma,
+                         .beta = beta,
+                         .out = out};
+}
+
 bool hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
                        int64_t spatial, const hm_standard *standard, const double *gamma,
                        const double *beta, double *out)
 {
     if (batch == 0 || channels == 0 || spatial == 0)
         return true;
-    affine_task task = {.kernels = hm_context_kernels(ctx),
-                        .x = x,
-                        .batch = batch,
-                        .channels = channels,
-                        .spatial = spatial,
-                        .standard = standard,
-                        .gamma = gamma,
-                        .beta = beta,
-                        .out = out};
+    affine_task task =
+        channels_affine(ctx, x, batch, channels, spatial, standard, gamma, beta, out);
     if (spatial > 1) {
         task.per_chunk = CHUNK_ELEMENTS / spatial + 1;
         hm_parallel_for(ctx, (batch * channels - 1) / task.per_chunk + 1, segments_chunk, &task);
@@ -474,15 +482,7 @@ bool hm_channel_norm(const hm_context *ctx, const double *x, int64_t batch, int6
     batch_task task = {.statistics = spreads_task(ctx, x, batch, channels, spatial, spreads),
                        .standard = standard,
                        .epsilon = epsilon};
-    task.result = (affine_task){.kernels = task.statistics.kernels,
-                                .x = x,
-                                .batch = batch,
-                                .channels = channels,
-                                .spatial = spatial,
-                                .standard = standard,
-                                .gamma = gamma,
-                                .beta = beta,
-                                .out = out};
+    task.result = channels_affine(ctx, x, batch, channels, spatial, standard, gamma, beta, out);
     hm_parallel_for(ctx, (channels - 1) / task.statistics.channels_per_chunk + 1, batch_chunk,
                     &task);
     return !atomic_load(&task.result.spoiled);
