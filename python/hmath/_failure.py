@@ -29,7 +29,8 @@ def from_status(status: int, error: Any) -> BaseException:
     """The exception for a status that is not HMATH_OK; `error` is a ``hmath_error *``, or NULL."""
     if status == lib.HMATH_CHECKED:
         return _from_math_error(error)
-    message = _text(error.message) if error else None
+    # An error of a constructor is that of an earlier call: this one failed before it reached the context.
+    message = _text(error.message) if error and not error.constructor else None
     if status == lib.HMATH_NO_MEMORY:
         return MemoryError(message or "out of memory")
     if status == lib.HMATH_BUSY:
@@ -41,6 +42,12 @@ def from_status(status: int, error: Any) -> BaseException:
 
 def _text(pointer: Any) -> str | None:
     return ffi.string(pointer).decode() if pointer else None
+
+
+def _in_python(pointer: Any) -> str | None:
+    """A text of kinds, by the names of their classes."""
+    text = _text(pointer)
+    return text and text.replace("ADExpr", "Expr")
 
 
 def _from_math_error(error: Any) -> errors.HMathError:
@@ -55,17 +62,18 @@ def _from_math_error(error: Any) -> errors.HMathError:
         if constructor == lib.HMATH_DOMAIN_ERROR and value != value:
             value = None  # a failure in words, with no number to blame
     cls = _CONSTRUCTORS[constructor]
+    said = _in_python if constructor == lib.HMATH_TYPE_MISMATCH else _text
     return cls(
         errors.MathError(
             constructor=cls.__name__,
             operation=_text(error.operation) or "",
-            message=_text(error.message) or "",
+            message=said(error.message) or "",
             argument=_text(error.argument),
             index=error.index if error.index >= 0 else None,
             value=value,
             requirement=_text(error.requirement),
-            expected=_text(error.expected),
-            actual=_text(error.actual),
+            expected=said(error.expected),
+            actual=said(error.actual),
             bound=error.bound if index_out_of_bounds else None,
         )
     )
@@ -279,7 +287,7 @@ def kind_of(x: object) -> str:
         return f"function {x.__name__}"
     handle = x._handle if isinstance(x, Handle) else None
     if handle is not None:
-        name: str = ffi.string(lib.hmath_kind_name(lib.hmath_kind(handle))).decode()
-        return "Expr" if name == "ADExpr" else name
-    dtype = getattr(x, "dtype", None)
-    return type(x).__name__ if dtype is None else f"{type(x).__name__} of {dtype}"
+        return _in_python(lib.hmath_kind_name(lib.hmath_kind(handle))) or ""
+    name, dtype = type(x).__name__, getattr(x, "dtype", None)
+    # A NumPy scalar is its own dtype.
+    return name if dtype is None or name == str(dtype) else f"{name} of {dtype}"

@@ -6,10 +6,12 @@ import copy
 import dataclasses
 import pickle
 
+import numpy as np
 import pytest
 
 import hmath
-from hmath import _call, _convert, _failure, errors, tensor
+from hmath import _call, _convert, _failure, autodiff, errors, tensor
+from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
 from hmath._hmath import ffi, lib
 
@@ -96,6 +98,19 @@ def test_the_first_wrong_kind_is_reported_whoever_finds_it() -> None:
     assert caught.value.math_error.argument == "weights"
 
 
+def test_kinds_have_the_names_of_their_classes() -> None:
+    """The library's name of an Expr is ADExpr; a NumPy scalar was a "float64 of float64"."""
+    x = autodiff.variable("x")
+    with pytest.raises(hmath.TypeMismatch, match="bindings is an Expr; required Double; for input x"):
+        autodiff.evaluate(x, {x: x})
+    with pytest.raises(hmath.TypeMismatch, match=r"is an Expr; required List of Expr$") as caught:
+        core.softmax_expr(x)  # type: ignore[call-overload]
+    found = caught.value.math_error
+    assert (found.expected, found.actual) == ("List of Expr", "Expr")
+    with pytest.raises(hmath.TypeMismatch, match="is a float64; required"):
+        tensor.exp(np.float64(1.0))  # type: ignore[type-var]
+
+
 def test_statuses() -> None:
     table = {
         lib.HMATH_BAD_ARGUMENT: ValueError,
@@ -123,5 +138,8 @@ def test_operation_outside_of_any() -> None:
 
 
 def test_too_many_arguments_are_a_status() -> None:
+    """And no earlier call's failure."""
+    with pytest.raises(hmath.TypeMismatch):
+        core.softmax_expr(autodiff.variable("x"))  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="malformed"):
         _call.call("hmath_neural_layers_embedding", *[_convert.NONE] * 9)
