@@ -2,27 +2,35 @@
 
 Run as a program it prints them as JSON; ``test_reproducibility.py`` does so under every instruction set
 and compares. The shapes hit every tail of the kernels, and are large enough to be shared among threads.
+
+``--record`` writes them to ``tests/vectors/digests.json``, where machines that have no instruction set in common
+meet: when there are new cases, and when ``HMATH_NUMERICS_VERSION`` was raised.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import operator
+import re
 import struct
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import hmath
+from hmath import autodiff as ad
 from hmath import deeplearning_core as core
 from hmath import deeplearning_layers as layers
 from hmath import deeplearning_metrics as metrics
 from hmath import deeplearning_precision as precision
-from hmath import random, tensor
+from hmath import optim, random, tensor
 
+RECORD = Path(__file__).parent.parent / "vectors" / "digests.json"
 CASES: dict[str, Callable[[], Any]] = {}
 
 
@@ -67,16 +75,41 @@ def digests() -> dict[str, str]:
     return {name: digest_of(run()) for name, run in CASES.items()}
 
 
+def by_function(digests: dict[str, str]) -> dict[str, str]:
+    """One digest for all cases of a function."""
+    cases: dict[str, list[str]] = {}
+    for name, digest in digests.items():
+        cases.setdefault(re.split(r"[\[']", name)[0], []).append(digest)
+    return {name: digest_of(cases[name]) for name in sorted(cases)}
+
+
 # ---------------------------------------------------------------- inputs
 
 
-def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
-    return np.random.default_rng([seed, *shape]).standard_normal(shape) * scale
+# In integers and exact operations: the same on every machine, in every version of NumPy.
+
+
+def words(count: int, seed: int) -> np.ndarray:
+    """64 bits each (Steele, Lea and Flood, SplitMix64, 2014)."""
+    z = (np.arange(count, dtype=np.uint64) + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return z ^ z >> np.uint64(31)
 
 
 def unit(*shape: int, seed: int = 0) -> np.ndarray:
     """Strictly between 0 and 1."""
-    return np.random.default_rng([seed, *shape]).uniform(1e-6, 1 - 1e-6, shape)
+    return ((words(math.prod(shape), seed) >> np.uint64(12)).astype(float) + 0.5).reshape(shape) * 2.0**-52
+
+
+def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> np.ndarray:
+    """Like a bell, of variance 1: the sum of three that are uniform."""
+    first, second, third = unit(3, *shape, seed=seed)
+    return ((first + second + third) * 2.0 - 3.0) * scale
+
+
+def below(bound: int, count: int, seed: int) -> np.ndarray:
+    return np.floor(unit(count, seed=seed) * bound).astype(int)
 
 
 LONG = 100_003  # odd, and long enough for threads
@@ -84,8 +117,8 @@ WIDE = np.concatenate(
     [
         normal(LONG, scale=3.0),
         normal(1001, seed=1, scale=300.0),
-        np.geomspace(1e-320, 1e300, 501),
-        -np.geomspace(1e-320, 1e300, 501),
+        np.ldexp(1.25, np.arange(-1063, 997, 4)),
+        np.ldexp(-1.75, np.arange(-1063, 997, 4)),
         [0.0, -0.0, 0.5, -0.5, 3.0, -3.0],
     ]
 )
@@ -153,7 +186,7 @@ for time, classes, labels in [
     (40, 7, [1, 1, 2, 6, 3]),
     (300, 33, [i % 32 + 1 for i in range(70)]),
 ]:
-    p = np.log(unit(time, classes))
+    p = -9.0 * unit(time, classes)
     case(core.ctc_loss, 0, labels, p)
     case(core.ctc_loss_gradient, 0, labels, p)
 
@@ -323,9 +356,8 @@ for g in (normal(31), normal(LONG), WIDE):
 
 # ---------------------------------------------------------------- metrics
 
-TRUTH = np.random.default_rng(5).integers(0, 7, 5003)
-PREDICTED = np.random.default_rng(6).integers(0, 7, 5003)
-BINARY = np.random.default_rng(7).integers(0, 2, 5003).astype(bool)
+TRUTH, PREDICTED = below(7, 5003, seed=5), below(7, 5003, seed=6)
+BINARY = below(2, 5003, seed=7).astype(bool)
 SCORES = np.round(normal(5003), 2)
 record = metrics.classification_metrics(7, TRUTH, PREDICTED)
 case(metrics.confusion_matrix, 7, TRUTH, PREDICTED)
@@ -386,15 +418,145 @@ for make in (
     case(random.permutation, 1001, rng)
     case(random.shuffle, list(range(100)), rng)
 
+# ---------------------------------------------------------------- graphs
+
+
+def program(name: str, outputs: list[ad.Node], bindings: dict[ad.Node, Any]) -> None:
+    CASES[f"autodiff.compile[{name}]"] = lambda: ad.compile(outputs, list(bindings))(*bindings.values())
+
+
+def derivatives(name: str, output: ad.Node, bindings: dict[ad.Node, Any], order: int = 2) -> None:
+    """A node with its gradient, and where it has one with the gradient of its gradient's norm."""
+    variables = list(bindings)
+    weights = normal(*output.shape, seed=9) if output.rank else 1.0
+    gradients = ad.gradient(ad.sum(output * weights), variables)
+    second = ad.gradient(ad.norm(gradients), variables) if order == 2 else []
+    program(name, [output, *gradients, *second], bindings)
+
+
+def variable(*shape: int) -> Any:
+    return ad.variable("x", shape)
+
+
+x, y, row = variable(37, 130), variable(37, 130), variable(130)
+operands = {x: normal(37, 130), y: unit(37, 130) + 0.5, row: normal(130, seed=1) + 7.0}
+for method in ACTIVATIONS:
+    derivatives(repr(method), ad.activation(method, x * row), {x: operands[x], row: operands[row]})
+derivatives(
+    "functions",
+    ad.tanh(x) * ad.log(y) + ad.sqrt(row) * ad.erf(x) + ad.sin(row) / ad.expm1(y) - ad.tan(x) * ad.log1p(y),
+    operands,
+)
+derivatives(
+    "pairs", ad.maximum(x, y) * ad.minimum(y, row) + y**x / row - ad.select(ad.less(x, y), x, row), operands
+)
+derivatives(
+    "sums", ad.sum(x * y, axis=0) * ad.mean(x) + ad.max(y, axis=0) * ad.norm([x, row]) * x[36, 129], operands
+)
+derivatives("products", ad.tanh(x @ ad.transpose(y)) @ (x * row), operands)
+derivatives(
+    "pieces",
+    ad.concatenate([x[::-2, 3:], ad.stack([row, row * row])[:, 3:]]),
+    {x: operands[x], row: operands[row]},
+)
+derivatives(
+    "gather", ad.square(ad.gather(x, below(37, 300, seed=8))) * row, {x: operands[x], row: operands[row]}
+)
+for axis in (0, 1):
+    for function in (ad.softmax, ad.log_softmax, ad.sparsemax):
+        derivatives(
+            f"{function.__name__}, {axis}", function(x * row, axis), {x: operands[x], row: operands[row]}, 1
+        )
+for loss, (targets, predictions) in LOSSES.items():
+    at = variable(4097)
+    output = core.loss_expr(loss, core.Mean, targets(4097, seed=2), at)
+    derivatives(repr(loss), output, {at: predictions(4097, seed=3)})
+frames = variable(40, 7)
+derivatives("ctc_loss", core.ctc_loss_expr(0, [1, 1, 2, 6, 3], frames), {frames: -9.0 * unit(40, 7)}, 1)
+images = variable(3, 6, 17, 19)
+derivatives("layer_norm", ad.layer_norm(1, 1e-5, x) * row, {x: operands[x], row: operands[row]})
+derivatives("rms_norm", ad.rms_norm(1, 1e-5, x) * row, {x: operands[x], row: operands[row]})
+derivatives("group_norm", ad.group_norm(3, 1e-5, images), {images: normal(*images.shape)})
+derivatives("instance_norm", ad.instance_norm(1e-5, images), {images: normal(*images.shape)})
+for mode in (layers.MaxPool, layers.AveragePool):
+    derivatives(
+        f"pooling, {mode!r}",
+        ad.pooling(mode, [3, 2], [2, 2], [1, 0], images),
+        {images: normal(*images.shape)},
+    )
+
+
+def network() -> None:
+    """Convolutions both ways, batch statistics, a dense layer."""
+    kernel, bias, gamma, beta = variable(8, 3, 3, 3), variable(8), variable(8), variable(8)
+    back, weights = variable(8, 5, 2, 2), variable(9, 5)
+    options, twice = (
+        layers.ConvOptions([2, 2], [1, 1], [1, 1], 2),
+        layers.ConvOptions([2, 2], [0, 0], [1, 1], 1),
+    )
+    hidden, mean, variance = ad.batch_norm(1e-5, gamma, beta, ad.convolution(options, images, kernel, bias))
+    wide = ad.transposed_convolution([1, 1], twice, ad.activation(core.SiLU, hidden), back, [0.0] * 5)
+    output = ad.dense(ad.mean(wide, axis=(2, 3)), weights, [0.0] * 9)
+    parts = (images, kernel, bias, gamma, beta, back, weights)
+    bindings = {part: normal(*part.shape, seed=i) for i, part in enumerate(parts)}
+    derivatives("network", output, bindings)
+    program("statistics", [mean, variance], bindings)
+
+
+def transformer() -> None:
+    """A block of a transformer under AdamW with a schedule and clipping, and one of its parts under SGD: two steps."""
+    tokens, queries, inner, outer = variable(2, 33, 24), variable(24, 24), variable(50, 24), variable(24, 50)
+    mask = layers.causal_mask(33, 33, 0)
+    hidden = tokens + ad.multihead_attention(4, tokens @ queries, tokens, tokens, mask)
+    hidden = hidden + layers.scaled_dot_product_attention_ad(hidden, tokens, hidden, None)
+    hidden = ad.layer_norm(1, 1e-5, hidden)
+    hidden = hidden + ad.activation(core.GELU, hidden @ ad.transpose(inner)) @ ad.transpose(outer)
+    weights = [queries, inner, outer]
+    loss = ad.mean(ad.square(hidden))
+    gradients, norm = optim.clip_by_global_norm(ad.gradient(loss, weights), 0.1)
+    state = optim.adam_variables([part.shape for part in weights])
+    rate = optim.warm_up(state[0], optim.cosine(state[0], 0.1, 9), 3)
+    new, after = optim.adamw(weights, gradients, state, rate=rate)
+    velocity = optim.sgd_variables([inner.shape])
+    moved, slowed = optim.sgd([inner], [gradients[1]], velocity, rate=0.1, momentum=0.9, nesterov=True)
+    bindings = {part: normal(*part.shape, seed=i) for i, part in enumerate([tokens, *weights])}
+    moments = optim.adam_state([bindings[part] for part in weights])
+    step = ad.compile([loss, norm, *moved, *slowed, *new, *after], [*bindings, *velocity, *state])
+
+    def steps() -> list[Any]:
+        first = step(*bindings.values(), normal(*inner.shape), *moments)
+        return first + step(bindings[tokens], *first[4:7], first[3], *first[7:])
+
+    CASES["autodiff.compile[transformer]"] = steps
+
+
+network()
+transformer()
+case(ad.jacobian, x @ row, {x: operands[x], row: operands[row]}, row)
+case(ad.jvp, ad.exp(x) * y, {x: operands[x], y: operands[y]}, {x: operands[y]})
+
 # ---------------------------------------------------------------- as a program
 
 
+def record(one: dict[str, str]) -> dict[str, Any]:
+    """What the file holds, made of one run's digests."""
+    return {"numerics_version": hmath.numerics_version(), "digests": by_function(one)}
+
+
 def main() -> None:
+    if sys.argv[1:] == ["--record"]:
+        RECORD.write_text(json.dumps(record(digests()), indent=1) + "\n")
+        return
     result = {}
     for threads in map(int, sys.argv[1:] or ["1"]):
         hmath.set_num_threads(threads)
         result[threads] = digests()
-    print(json.dumps({"instruction_set": hmath.instruction_set(), "digests": result}))
+    finished = {
+        "instruction_set": hmath.instruction_set(),
+        "digests": result,
+        "record": record(next(iter(result.values()))),
+    }
+    print(json.dumps(finished))
 
 
 if __name__ == "__main__":
