@@ -41,15 +41,19 @@ static void transpose(int64_t rows, int64_t columns, const double *from, int64_t
                     to + whole_rows * to_row, to_row);
 }
 
+/* A row's last whole vector goes back over what the one before has copied. */
 static void copy_rows(int64_t rows, int64_t n, const double *from, int64_t from_row, double *to,
                       int64_t to_row)
 {
+    const int64_t last = n - VEC_WIDTH;
     for (; rows > 0; rows--, from += from_row, to += to_row) {
         int64_t i = 0;
-        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
+        for (; i <= last; i += VEC_WIDTH)
             vec_store(to + i, vec_load(from + i));
-        if (i < n)
-            vec_store_partial(to + i, (size_t)(n - i), vec_load_partial(from + i, (size_t)(n - i)));
+        if (i < n && last >= 0)
+            vec_store(to + last, vec_load(from + last));
+        else if (i < n)
+            vec_store_partial(to, (size_t)n, vec_load_partial(from, (size_t)n));
     }
 }
 

@@ -88,7 +88,7 @@ static bool means(const double *const *tap, int64_t taps, int64_t n, double *out
 
 /* ---- two by two ---- */
 
-/* The cells of VEC_WIDTH windows, or of the `count` that are left. */
+/* The cells of VEC_WIDTH windows, or of the `count` that are left, in the order of pairs. */
 typedef struct squares {
     vec top_left, top_right, bottom_left, bottom_right;
 } squares;
@@ -99,15 +99,21 @@ VEC_INLINE void load_pairs(const double *x, size_t count, vec *left, vec *right)
     const vec low = count == VEC_WIDTH ? vec_load(x) : vec_load_partial(x, first);
     const vec high =
         count == VEC_WIDTH ? vec_load(x + VEC_WIDTH) : vec_load_partial(x + first, cells - first);
-    *left = vec_even(low, high);
-    *right = vec_odd(low, high);
+    *left = vec_pair_lefts(low, high);
+    *right = vec_pair_rights(low, high);
 }
 
 VEC_INLINE void store_pairs(double *x, size_t count, vec left, vec right)
 {
+    const vec low = vec_pairs_low(left, right), high = vec_pairs_high(left, right);
+    if (count == VEC_WIDTH) {
+        vec_store(x, low);
+        vec_store(x + VEC_WIDTH, high);
+        return;
+    }
     const size_t cells = 2 * count, first = cells < VEC_WIDTH ? cells : VEC_WIDTH;
-    vec_store_partial(x, first, vec_zip_low(left, right));
-    vec_store_partial(x + first, cells - first, vec_zip_high(left, right));
+    vec_store_partial(x, first, low);
+    vec_store_partial(x + first, cells - first, high);
 }
 
 VEC_INLINE squares load_squares(const double *x, int64_t pitch, size_t count)
@@ -123,21 +129,23 @@ VEC_INLINE vec largest_of_square(const double *x, int64_t pitch, vec floor, size
     const squares s = load_squares(x, pitch, count);
     const vec left = vec_max(s.bottom_left, s.top_left);
     const vec right = vec_max(s.bottom_right, s.top_right);
-    return vec_max(vec_max(right, left), floor) + 0.0;
+    return vec_in_pair_order(vec_max(vec_max(right, left), floor) + 0.0);
 }
 
+/* A row's last whole vector goes back over windows of the one before: no store is partial. */
 static void square_maxima(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,
                           double *out)
 {
     const vec least = vec_of(floor);
+    const int64_t last = n - VEC_WIDTH;
     for (; rows > 0; rows--, x += 2 * pitch, out += n) {
         int64_t i = 0;
-        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
+        for (; i <= last; i += VEC_WIDTH)
             vec_store(out + i, largest_of_square(x + 2 * i, pitch, least, VEC_WIDTH));
-        if (i < n) {
-            const size_t count = (size_t)(n - i);
-            vec_store_partial(out + i, count, largest_of_square(x + 2 * i, pitch, least, count));
-        }
+        if (i < n && last >= 0)
+            vec_store(out + last, largest_of_square(x + 2 * last, pitch, least, VEC_WIDTH));
+        else if (i < n)
+            vec_store_partial(out, (size_t)n, largest_of_square(x, pitch, least, (size_t)n));
     }
 }
 
@@ -145,49 +153,56 @@ static void square_maxima(const double *x, int64_t pitch, int64_t rows, int64_t 
 VEC_INLINE vec mean_of_square(const double *x, int64_t pitch, size_t count)
 {
     const squares s = load_squares(x, pitch, count);
-    return ((s.top_left + s.bottom_left) + (s.top_right + s.bottom_right) + 0.0) * 0.25;
+    const vec sum = (s.top_left + s.bottom_left) + (s.top_right + s.bottom_right);
+    return vec_in_pair_order((sum + 0.0) * 0.25);
 }
 
 static bool square_means(const double *x, int64_t pitch, int64_t rows, int64_t n, double *out)
 {
+    const int64_t last = n - VEC_WIDTH;
     vec taint = vec_of(0.0);
     for (; rows > 0; rows--, x += 2 * pitch, out += n) {
         int64_t i = 0;
-        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        for (; i <= last; i += VEC_WIDTH) {
             const vec mean = mean_of_square(x + 2 * i, pitch, VEC_WIDTH);
             taint = vec_taint(taint, mean);
             vec_store(out + i, mean);
         }
-        if (i < n) {
-            const size_t count = (size_t)(n - i);
-            const vec mean = mean_of_square(x + 2 * i, pitch, count);
+        if (i < n && last >= 0) {
+            const vec mean = mean_of_square(x + 2 * last, pitch, VEC_WIDTH);
             taint = vec_taint(taint, mean);
-            vec_store_partial(out + i, count, mean);
+            vec_store(out + last, mean);
+        } else if (i < n) {
+            const vec mean = mean_of_square(x, pitch, (size_t)n);
+            taint = vec_taint(taint, mean);
+            vec_store_partial(out, (size_t)n, mean);
         }
     }
     return !vec_is_tainted(taint);
 }
 
-/* Comparisons are masks here, not branches, which no processor could predict. */
+/*
+ * Comparisons are masks here, not branches, which no processor could predict. A floor under the first
+ * cell does for all four: what is not above it is neither above the first, nor looked at further.
+ */
 VEC_INLINE void scatter_squares(const double *x, int64_t pitch, vec floor, const double *from,
                                 double *to, size_t count)
 {
     squares s = load_squares(x, pitch, count);
     s.top_left = vec_max(s.top_left, floor);
-    s.top_right = vec_max(s.top_right, floor);
-    s.bottom_left = vec_max(s.bottom_left, floor);
-    s.bottom_right = vec_max(s.bottom_right, floor);
     const vec above = vec_max(s.top_right, s.top_left);
     const vec below = vec_max(s.bottom_right, s.bottom_left);
-    const vec_mask down = vec_greater(below, above), up = vec_mask_not(down);
+    const vec_mask down = vec_greater(below, above);
     const vec_mask top_right = vec_greater(s.top_right, s.top_left);
     const vec_mask bottom_right = vec_greater(s.bottom_right, s.bottom_left);
-    const vec u = (vec_load_partial(from, count) + 0.0) *
-                  vec_truth(vec_greater(vec_max(above, below), floor));
-    store_pairs(to, count, vec_keep(vec_mask_and(up, vec_mask_not(top_right)), u),
-                vec_keep(vec_mask_and(up, top_right), u));
-    store_pairs(to + pitch, count, vec_keep(vec_mask_and(down, vec_mask_not(bottom_right)), u),
-                vec_keep(vec_mask_and(down, bottom_right), u));
+    const vec u =
+        vec_in_pair_order(count == VEC_WIDTH ? vec_load(from) : vec_load_partial(from, count)) +
+        0.0;
+    const vec passed = u * vec_truth(vec_greater(vec_max(above, below), floor));
+    const vec up = vec_keep(vec_mask_not(down), passed), fell = vec_keep(down, passed);
+    store_pairs(to, count, vec_keep(vec_mask_not(top_right), up), vec_keep(top_right, up));
+    store_pairs(to + pitch, count, vec_keep(vec_mask_not(bottom_right), fell),
+                vec_keep(bottom_right, fell));
 }
 
 static void square_scatter(const double *x, int64_t pitch, int64_t rows, int64_t n, double floor,

@@ -91,6 +91,9 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  *   vec_table16(t, i)        t[i & 15] of 16 doubles
  *   vec_even  vec_odd (a, b) lanes 0, 2, 4 ... (1, 3, 5 ...) of a and then of b
  *   vec_zip_low  vec_zip_high (a, b)  and back: a0, b0, a1, b1 ..., first and second half
+ *   vec_pair_lefts  vec_pair_rights  as vec_even and vec_odd, the lanes in whatever order is cheapest;
+ *                            vec_in_pair_order(x) is x in that order, and in its own one again if twice
+ *   vec_pairs_low  vec_pairs_high    as vec_zip_low and vec_zip_high, of lanes in that order
  *   vec_taint(t, x)          t + 0 x: a zero stays zero until x is infinite or NaN, then it is NaN
  */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)

@@ -25,6 +25,19 @@ VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
     _mm256_maskstore_pd(p, vec_first_lanes(n), x);
 }
 
+/* Bit l is the truth of lane l. */
+VEC_INLINE vec_mask vec_mask_of(unsigned bits)
+{
+    const vec_int bit = {1, 2, 4, 8};
+    return ((int64_t)bits & bit) == bit;
+}
+
+/* x, with p[l] in lane l where the mask holds; all of p's vector is read. */
+VEC_INLINE vec vec_load_over(vec x, vec_mask m, const double *p)
+{
+    return _mm256_blendv_pd(x, _mm256_loadu_pd(p), (vec)m);
+}
+
 VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
 
 VEC_INLINE vec vec_fnma(vec a, vec b, vec c) { return _mm256_fnmadd_pd(a, b, c); }
@@ -115,6 +128,19 @@ VEC_INLINE vec vec_zip_low(vec a, vec b)
 VEC_INLINE vec vec_zip_high(vec a, vec b)
 {
     return _mm256_permute2f128_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), 0x31);
+}
+
+VEC_INLINE vec vec_pair_lefts(vec low, vec high) { return _mm256_unpacklo_pd(low, high); }
+
+VEC_INLINE vec vec_pair_rights(vec low, vec high) { return _mm256_unpackhi_pd(low, high); }
+
+VEC_INLINE vec vec_pairs_low(vec left, vec right) { return _mm256_unpacklo_pd(left, right); }
+
+VEC_INLINE vec vec_pairs_high(vec left, vec right) { return _mm256_unpackhi_pd(left, right); }
+
+VEC_INLINE vec vec_in_pair_order(vec x)
+{
+    return _mm256_permute4x64_pd(x, _MM_SHUFFLE(3, 1, 2, 0));
 }
 
 VEC_INLINE void vec_store_apart(double *p, vec x)

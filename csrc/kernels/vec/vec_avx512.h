@@ -15,7 +15,7 @@ VEC_INLINE vec vec_load_padded(const double *p, size_t n)
     return _mm512_mask_loadu_pd(_mm512_set1_pd(*p), vec_first_lanes(n), p);
 }
 
-/* Bit l is the truth of lane l. These three here alone, where each is one instruction. */
+/* Bit l is the truth of lane l. Of these three, each one instruction, AVX2 has the first two. */
 VEC_INLINE vec_mask vec_mask_of(unsigned bits) { return (vec_mask)bits; }
 
 /* x, with p[l] in lane l where the mask holds; no other is read. */
@@ -126,6 +126,16 @@ VEC_INLINE vec vec_zip_high(vec a, vec b)
 {
     return _mm512_permutex2var_pd(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b);
 }
+
+VEC_INLINE vec vec_pair_lefts(vec low, vec high) { return vec_even(low, high); }
+
+VEC_INLINE vec vec_pair_rights(vec low, vec high) { return vec_odd(low, high); }
+
+VEC_INLINE vec vec_pairs_low(vec left, vec right) { return vec_zip_low(left, right); }
+
+VEC_INLINE vec vec_pairs_high(vec left, vec right) { return vec_zip_high(left, right); }
+
+VEC_INLINE vec vec_in_pair_order(vec x) { return x; }
 
 VEC_INLINE void vec_store_apart(double *p, vec x)
 {

@@ -128,6 +128,16 @@ VEC_INLINE vec vec_zip_low(vec a, vec b) { return (vec){a[0], b[0]}; }
 
 VEC_INLINE vec vec_zip_high(vec a, vec b) { return (vec){a[1], b[1]}; }
 
+VEC_INLINE vec vec_pair_lefts(vec low, vec high) { return vec_even(low, high); }
+
+VEC_INLINE vec vec_pair_rights(vec low, vec high) { return vec_odd(low, high); }
+
+VEC_INLINE vec vec_pairs_low(vec left, vec right) { return vec_zip_low(left, right); }
+
+VEC_INLINE vec vec_pairs_high(vec left, vec right) { return vec_zip_high(left, right); }
+
+VEC_INLINE vec vec_in_pair_order(vec x) { return x; }
+
 VEC_INLINE void vec_store_apart(double *p, vec x)
 {
     p[0] = x[0];
