@@ -9,12 +9,14 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "kernels/cpu.h"
 #include "runtime/pool.h"
 #include "tensor/conv.h"
 #include "tensor/extent.h"
 
 enum {
-    DEPTH = 512,  /* pixels of a block: the longer, the fewer turns of its result in registers */
+    DEPTH = 512,  /* pixels of a block, at most: the longer, the fewer turns of its result */
+    ENOUGH = 256, /* pixels of a block, if L1 then holds a panel of them */
     COLUMNS = 96, /* output channels of a block: their cotangents take 384 KB of L2 */
     SERIAL = 48 * 48 * 48, /* fewer multiplications than this stay on the caller's thread */
     LINE = 8,              /* doubles of a cache line */
@@ -29,6 +31,7 @@ typedef struct weights_job {
     const double *input, *cotangent;
     double *weights;
     const int64_t *row_offset, *pixel_offset;
+    int64_t depth;  /* pixels of a block, at most */
     int64_t flight; /* images whose pixels make a block */
     /* sharing: a slice of the rows and columns of a group, for all images, is one thread's */
     int64_t lanes, row_slices, column_slices, slice_columns, slice_channels;
@@ -106,7 +109,7 @@ static void gather_block(const weights_job *job, const slice *s, int64_t p, int6
             (s->image + image) * job->conv->out_channels + s->group * job->columns + j;
         job->kernels->contract->pack_right(run, columns,
                                            job->cotangent + channel * job->pixels + pixel, 1,
-                                           job->pixels, panel + k * width, DEPTH * width);
+                                           job->pixels, panel + k * width, job->depth * width);
         for (int64_t i = 0; i < run; i++)
             offset[k + i] = image * s->image_doubles + job->pixel_offset[pixel + i];
         k += run;
@@ -116,7 +119,7 @@ static void gather_block(const weights_job *job, const slice *s, int64_t p, int6
 /* All pixels in flight. */
 static bool multiply_flight(const weights_job *job, const slice *s, double *panel)
 {
-    const int64_t depth = s->images * job->pixels, blocks = hm_ceiling(depth, DEPTH);
+    const int64_t depth = s->images * job->pixels, blocks = hm_ceiling(depth, job->depth);
     int64_t offset[DEPTH];
     bool finite = true;
     for (int64_t j = s->column; j < s->column_end; j += COLUMNS)
@@ -130,7 +133,7 @@ static bool multiply_flight(const weights_job *job, const slice *s, double *pane
                 .row_offset = job->row_offset + s->row,
                 .offset = offset,
                 .right = panel,
-                .right_panel = DEPTH * job->kernels->contract->tile_columns,
+                .right_panel = job->depth * job->kernels->contract->tile_columns,
                 .out = job->weights + (s->group * job->columns + j) * job->rows + s->row,
                 .out_column = job->rows,
                 .first = s->image == 0 && i == 0,
@@ -213,6 +216,15 @@ static void cut(weights_job *job, int64_t threads)
     job->lanes = hm_least(threads, job->conv->groups * job->column_slices * job->row_slices);
 }
 
+/* A panel of cotangents takes three quarters of L1, what its rows read of the input the rest; where that
+ * would make the chains too short, panels come from L2. */
+static int64_t depth_here(int64_t panel_columns)
+{
+    const int64_t line = panel_columns * (int64_t)sizeof(double);
+    const int64_t near = hm_cpu_own_caches().first / 4 * 3 / line;
+    return near >= ENOUGH ? hm_least(near, DEPTH) : DEPTH;
+}
+
 static hm_status run(hm_context *ctx, weights_job *job)
 {
     const hm_conv *c = job->conv;
@@ -220,9 +232,10 @@ static hm_status run(hm_context *ctx, weights_job *job)
     const double work =
         (double)job->rows * (double)job->columns * (double)job->pixels * (double)c->batch;
     const int64_t threads = work * (double)c->groups < SERIAL ? 1 : hm_context_threads(ctx);
-    job->flight = hm_least(c->batch, hm_ceiling(DEPTH, job->pixels));
+    job->depth = depth_here(width);
+    job->flight = hm_least(c->batch, hm_ceiling(job->depth, job->pixels));
     cut(job, threads);
-    job->panel_doubles = DEPTH * hm_round_up(hm_least(COLUMNS, job->slice_columns), width);
+    job->panel_doubles = job->depth * hm_round_up(hm_least(COLUMNS, job->slice_columns), width);
     const int64_t copy =
         job->padded.in_place ? 0 : job->flight * job->slice_channels * job->padded.channel;
     job->lane_doubles = hm_round_up(job->panel_doubles + copy, LINE) + LINE;

@@ -4,6 +4,7 @@
 
 #include "kernels/contract.h"
 #include "kernels/per_isa/isa.h"
+#include "kernels/per_isa/lanes.h"
 #include "kernels/per_isa/tile.h"
 #include "kernels/per_isa/transpose.h"
 
@@ -11,7 +12,7 @@ extern const hm_conv_kernels HM_K(conv);
 
 /* ---- forward and input gradient ---- */
 
-#ifdef __AVX512F__ /* a load with a mask leaves the other lanes as they are */
+#if defined(__AVX512F__) || defined(__AVX2__) /* two loads become one vector in one operation */
 #define FOLDS
 #endif
 
@@ -22,13 +23,13 @@ typedef struct conv_job {
     int64_t begin, end; /* links of the chains */
     const double *left;
     const hm_conv_run *run;
-    bool whole; /* the results of every run are neighbours */
+    int64_t step; /* from every result of a run to the next, 1 or 2; 0: it differs, or is more */
     double *out;
     const double *bias;
     vec *partial; /* a tile's chains, between its links and the next */
 } conv_job;
 
-#ifdef FOLDS
+#ifdef __AVX512F__
 
 /* Lane l to out[l * step] for the bits of a piece. */
 static void store_piece(double *out, int64_t step, unsigned piece, vec x)
@@ -68,6 +69,35 @@ static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b
     return vec_keep(vec_mask_of((unsigned)run->results), x);
 }
 
+#else
+
+/* Some lanes, or results apart: by way of memory. Returns x with +0 in the lanes that are no
+ * results. */
+static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b,
+                                             const hm_conv_run *run, vec x)
+{
+    const uint64_t results = run->results;
+    double lane[VEC_WIDTH];
+    vec_store(lane, x);
+    for (int l = 0; l < VEC_WIDTH; l++) {
+        if (results >> l & 1) {
+            *out = lane[l];
+            out += b->step;
+        } else {
+            lane[l] = 0.0;
+            if (l > 0 && results >> (l - 1) & 1)
+                out += b->jump;
+        }
+        if (l + 1 == run->fold)
+            out += b->jump;
+    }
+    return vec_load(lane);
+}
+
+#endif
+
+#ifdef FOLDS
+
 /* The lanes of a run that lie in the next row. */
 MATH_INLINE vec_mask next_row(const hm_conv_run *run)
 {
@@ -80,26 +110,6 @@ MATH_INLINE vec load_folded(const double *source, vec_mask next, int64_t gap)
 }
 
 #else
-
-/* Some lanes, or results apart: by way of memory. Returns x with +0 in the lanes that are no
- * results. */
-static __attribute__((noinline)) vec scatter(double *out, const hm_conv_block *b,
-                                             const hm_conv_run *run, vec x)
-{
-    const uint64_t results = run->results;
-    double lane[VEC_WIDTH];
-    vec_store(lane, x);
-    for (int l = 0; l < VEC_WIDTH; l++)
-        if (results >> l & 1) {
-            *out = lane[l];
-            out += b->step;
-        } else {
-            lane[l] = 0.0;
-            if (l > 0 && results >> (l - 1) & 1)
-                out += b->jump;
-        }
-    return vec_load(lane);
-}
 
 MATH_INLINE vec_mask next_row(const hm_conv_run *run)
 {
@@ -115,30 +125,61 @@ MATH_INLINE vec load_folded(const double *source, vec_mask next, int64_t gap)
 
 #endif
 
+/* What finish does where a tile's results lie in no simple way. */
+static __attribute__((noinline)) bool finish_scattered(const conv_job *job, const vec *results,
+                                                       int rows, int vectors)
+{
+    vec poison = vec_of(0.0);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < vectors; j++) {
+            vec x = results[i * vectors + j];
+            if (job->bias)
+                x += vec_broadcast(job->bias + i);
+            double *to = job->out + i * job->block->out_row + job->run[j].destination;
+            x = scatter(to, job->block, &job->run[j], x + vec_of(0.0));
+            poison = vec_fma(x, vec_of(0.0), poison);
+        }
+    return !vec_mask_any(vec_is_nan(poison));
+}
+
 /* Adds bias and +0 and puts the results where they belong; false where one is infinite or NaN. */
 MATH_INLINE bool finish(const conv_job *job, vec acc[TILE_ROWS][MOST_VECTORS], const int rows,
                         const int vectors)
 {
-    const hm_conv_block *const b = job->block;
+    static const double no_bias = 0.0; /* adding +0 twice is adding it once */
+    if (job->step == 0) {
+        vec results[TILE_ROWS * MOST_VECTORS];
+        UNROLL (i, 0, rows) {
+            UNROLL (j, 0, vectors) {
+                results[i * vectors + j] = acc[i][j];
+            }
+        }
+        return finish_scattered(job, results, rows, vectors);
+    }
+    /* Nothing is read from the job again, whose fields results might overwrite for all a compiler knows.
+     */
+    double *out = job->out;
+    const double *bias = job->bias ? job->bias : &no_bias;
+    const int64_t out_row = job->block->out_row, bias_step = job->bias ? 1 : 0;
+    const bool apart = job->step == 2;
+    int64_t at[MOST_VECTORS];
     vec poison[MOST_VECTORS]; /* 0 * x is NaN for infinities and NaN, and stays it */
     UNROLL (j, 0, vectors) {
+        at[j] = job->run[j].destination;
         poison[j] = vec_of(0.0);
     }
     UNROLL (i, 0, rows) {
+        const vec shift = vec_broadcast(bias);
         UNROLL (j, 0, vectors) {
-            vec x = acc[i][j];
-            if (job->bias)
-                x += vec_broadcast(job->bias + i);
-            x += vec_of(0.0);
-            double *to = job->out + i * b->out_row + job->run[j].destination;
-            if (job->whole)
-                vec_store(to, x);
-            else if (b->step == 2 && job->run[j].results == ALL_LANES && job->run[j].fold == 0)
-                vec_store_apart(to, x);
+            const vec x = acc[i][j] + shift + vec_of(0.0);
+            if (apart)
+                vec_store_apart(out + at[j], x);
             else
-                x = scatter(to, b, &job->run[j], x);
+                vec_store(out + at[j], x);
             poison[j] = vec_fma(x, vec_of(0.0), poison[j]);
         }
+        bias += bias_step;
+        out += out_row;
     }
     UNROLL (j, 1, vectors) {
         poison[0] += poison[j];
@@ -296,13 +337,13 @@ static conv_function *choose_tile(const hm_conv_run *run, int64_t rows, int64_t 
     return conv_tiles[packed][rows - 1][vectors - 1];
 }
 
-/* Whether the results of all runs are neighbours. */
-static bool is_whole(const hm_conv_block *b, const hm_conv_run *run, int64_t runs)
+/* See conv_job. */
+static int64_t step_of(const hm_conv_block *b, const hm_conv_run *run, int64_t runs)
 {
-    bool whole = b->step == 1;
+    bool even = b->step <= 2;
     for (int64_t j = 0; j < runs; j++)
-        whole &= run[j].results == ALL_LANES && (run[j].fold == 0 || b->jump == 0);
-    return whole;
+        even &= run[j].results == ALL_LANES && (run[j].fold == 0 || b->jump == 0);
+    return even ? b->step : 0;
 }
 
 /* One to three rows of weights in place by many runs: how many of these are done. */
@@ -321,7 +362,7 @@ static int64_t wide_block(const hm_conv_block *b, conv_job *job, bool *finite)
     job->bias = b->bias;
     for (; r + vectors <= b->runs; r += vectors) {
         job->run = b->run + r;
-        job->whole = is_whole(b, job->run, vectors);
+        job->step = step_of(b, job->run, vectors);
         *finite &= wide[b->rows - 1].tile(job);
     }
     return r;
@@ -370,7 +411,7 @@ static bool block(const hm_conv_block *b)
     for (int64_t r = wide_block(b, &job, &finite), vectors; r < b->runs; r += vectors) {
         vectors = b->runs - r < TILE_VECTORS ? b->runs - r : TILE_VECTORS;
         job.run = b->run + r;
-        job.whole = is_whole(b, job.run, vectors);
+        job.step = step_of(b, job.run, vectors);
         for (int64_t s = 0; s < slivers; s += SLIVERS)
             finite &= block_of_slivers(b, &job, vectors, s,
                                        s + SLIVERS < slivers ? s + SLIVERS : slivers);
@@ -457,9 +498,19 @@ static bool plane(const hm_conv_plane *p)
 
 /* ---- gradient of the weights ---- */
 
-/* A panel is more than L1 holds: fetched so many links ahead. A tile of one vector waits for its
+/*
+ * A tile is the higher the narrower it is, up to so many rows for one, two and three vectors: a chain
+ * waits four cycles for each link, and two multiply-adds begin in a cycle.
+ */
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { ROWS_BY_1 = 8, ROWS_BY_2 = 8, ROWS_BY_3 = 8, MOST_ROWS = 8 };
+#else
+enum { ROWS_BY_1 = 9, ROWS_BY_2 = 6, ROWS_BY_3 = 4, MOST_ROWS = 9 };
+#endif
+
+/* Where a panel is more than L1 holds: fetched so many links ahead. A tile of one vector waits for its
  * chains, not for memory. */
-enum { RIGHT_AHEAD = 12 * TILE_COLUMNS };
+enum { RIGHT_AHEAD = TILE_ROWS == 8 ? 12 * TILE_COLUMNS : 0 };
 
 typedef struct weights_job {
     const hm_conv_weights_block *block;
@@ -469,78 +520,62 @@ typedef struct weights_job {
     int64_t columns;
 } weights_job;
 
-VEC_INLINE int64_t turned_columns(const weights_job *job, const int vectors)
+/* The first of a vector's width from `at` on; the last one goes back over some of the one before. */
+VEC_INLINE int64_t whole_from(int64_t at, int64_t end)
 {
-    return job->columns < vectors * VEC_WIDTH ? job->columns : vectors * VEC_WIDTH;
+    return at + VEC_WIDTH <= end ? at : end - VEC_WIDTH;
 }
 
-/* Whole blocks turn in registers. */
-VEC_INLINE bool turns_whole(const weights_job *job, const int rows, const int vectors)
+/* A tile's rows, `lane`, from where its result lies turned, column after column; +0 beyond its columns.
+ */
+static __attribute__((noinline)) void load_turned(const weights_job *job, int64_t rows,
+                                                  double lane[MOST_ROWS][TILE_COLUMNS])
 {
-    return rows % VEC_WIDTH == 0 && job->columns >= vectors * VEC_WIDTH;
-}
-
-/* The tile from and to where its result lies turned: column after column. */
-VEC_INLINE void load_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
-                            const weights_job *job)
-{
-    const int64_t step = job->block->out_column;
-    if (turns_whole(job, rows, vectors)) {
-        UNROLL (j, 0, vectors) {
-            UNROLL (i, 0, rows / VEC_WIDTH) {
-                vec turned[VEC_WIDTH];
-                transpose_load(job->out + j * VEC_WIDTH * step + i * VEC_WIDTH, step, turned);
-                UNROLL (c, 0, VEC_WIDTH) {
-                    acc[i * VEC_WIDTH + c][j] = turned[c];
-                }
-            }
-        }
+    const int64_t step = job->block->out_column, columns = job->columns;
+    if (columns % VEC_WIDTH)
+        for (int64_t i = 0; i < rows; i++)
+            vec_store(lane[i] + columns / VEC_WIDTH * VEC_WIDTH, vec_of(0.0));
+    if (rows < VEC_WIDTH || columns < VEC_WIDTH) {
+        for (int64_t j = 0; j < columns; j++)
+            for (int64_t i = 0; i < rows; i++)
+                lane[i][j] = job->out[j * step + i];
         return;
     }
-    double lane[TILE_ROWS][TILE_COLUMNS] = {{0}};
-    const int64_t columns = turned_columns(job, vectors);
-    for (int64_t j = 0; j < columns; j++)
-        for (int i = 0; i < rows; i++)
-            lane[i][j] = job->out[j * step + i];
-    UNROLL (i, 0, rows) {
-        UNROLL (j, 0, vectors) {
-            acc[i][j] = vec_load(lane[i] + j * VEC_WIDTH);
+    for (int64_t i = 0; i < rows; i += VEC_WIDTH)
+        for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
+            const int64_t row = whole_from(i, rows), column = whole_from(j, columns);
+            vec turned[VEC_WIDTH];
+            transpose_load(job->out + column * step + row, step, turned);
+            for (int l = 0; l < VEC_WIDTH; l++)
+                vec_store(lane[row + l] + column, turned[l]);
         }
-    }
 }
 
-VEC_INLINE void store_turned(vec acc[TILE_ROWS][TILE_VECTORS], const int rows, const int vectors,
-                             const weights_job *job)
+static __attribute__((noinline)) void store_turned(const weights_job *job, int64_t rows,
+                                                   double lane[MOST_ROWS][TILE_COLUMNS])
 {
-    const int64_t step = job->block->out_column;
-    double lane[TILE_ROWS][TILE_COLUMNS];
-    UNROLL (i, 0, rows) {
-        UNROLL (j, 0, vectors) {
-            vec_store(lane[i] + j * VEC_WIDTH, acc[i][j]);
-        }
-    }
-    if (turns_whole(job, rows, vectors)) {
-        UNROLL (j, 0, vectors) {
-            UNROLL (i, 0, rows / VEC_WIDTH) {
-                vec turned[VEC_WIDTH];
-                transpose_load(lane[i * VEC_WIDTH] + j * VEC_WIDTH, TILE_COLUMNS, turned);
-                UNROLL (c, 0, VEC_WIDTH) {
-                    vec_store(job->out + (j * VEC_WIDTH + c) * step + i * VEC_WIDTH, turned[c]);
-                }
-            }
-        }
+    const int64_t step = job->block->out_column, columns = job->columns;
+    if (rows < VEC_WIDTH || columns < VEC_WIDTH) {
+        for (int64_t j = 0; j < columns; j++)
+            for (int64_t i = 0; i < rows; i++)
+                job->out[j * step + i] = lane[i][j];
         return;
     }
-    const int64_t columns = turned_columns(job, vectors);
-    for (int64_t j = 0; j < columns; j++)
-        for (int i = 0; i < rows; i++)
-            job->out[j * step + i] = lane[i][j];
+    for (int64_t i = 0; i < rows; i += VEC_WIDTH)
+        for (int64_t j = 0; j < columns; j += VEC_WIDTH) {
+            const int64_t row = whole_from(i, rows), column = whole_from(j, columns);
+            vec turned[VEC_WIDTH];
+            transpose_load(lane[row] + column, TILE_COLUMNS, turned);
+            for (int l = 0; l < VEC_WIDTH; l++)
+                vec_store(job->out + (column + l) * step + row, turned[l]);
+        }
 }
 
 MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int vectors)
 {
     const hm_conv_weights_block *const b = job->block;
-    vec acc[TILE_ROWS][TILE_VECTORS];
+    double lane[MOST_ROWS][TILE_COLUMNS];
+    vec acc[MOST_ROWS][TILE_VECTORS];
     if (b->first) {
         UNROLL (i, 0, rows) {
             UNROLL (j, 0, vectors) {
@@ -548,9 +583,14 @@ MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int 
             }
         }
     } else {
-        load_turned(acc, rows, vectors, job);
+        load_turned(job, rows, lane);
+        UNROLL (i, 0, rows) {
+            UNROLL (j, 0, vectors) {
+                acc[i][j] = vec_load(lane[i] + j * VEC_WIDTH);
+            }
+        }
     }
-    const double *source[TILE_ROWS];
+    const double *source[MOST_ROWS];
     UNROLL (i, 0, rows) {
         source[i] = b->source + job->row_offset[i];
     }
@@ -560,7 +600,7 @@ MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int 
         vec x[TILE_VECTORS];
         UNROLL (j, 0, vectors) {
             x[j] = vec_load(right + j * VEC_WIDTH);
-            if (vectors > 1)
+            if (vectors > 1 && RIGHT_AHEAD)
                 __builtin_prefetch(right + RIGHT_AHEAD + j * VEC_WIDTH);
         }
         UNROLL (i, 0, rows) {
@@ -571,23 +611,30 @@ MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int 
         }
         right += TILE_COLUMNS;
     }
-    vec poison = vec_of(0.0);
+    vec poison[TILE_VECTORS];
+    UNROLL (j, 0, vectors) {
+        poison[j] = vec_of(0.0);
+    }
     if (b->last)
         UNROLL (i, 0, rows) {
             UNROLL (j, 0, vectors) {
                 acc[i][j] += vec_of(0.0);
-                const int64_t lanes = job->columns - j * VEC_WIDTH;
-                if (lanes >= VEC_WIDTH) {
-                    poison = vec_fma(acc[i][j], vec_of(0.0), poison);
-                } else { /* the packed panel is undefined beyond its columns */
-                    double lane[VEC_WIDTH];
-                    vec_store(lane, acc[i][j]);
-                    poison = vec_fma(vec_load_partial(lane, (size_t)lanes), vec_of(0.0), poison);
-                }
+                poison[j] = vec_taint(poison[j], acc[i][j]);
             }
         }
-    store_turned(acc, rows, vectors, job);
-    return !vec_mask_any(vec_is_nan(poison));
+    UNROLL (i, 0, rows) {
+        UNROLL (j, 0, vectors) {
+            vec_store(lane[i] + j * VEC_WIDTH, acc[i][j]);
+        }
+    }
+    store_turned(job, rows, lane);
+    /* The last vector's lanes beyond the columns are no results. */
+    const size_t lanes = (size_t)(job->columns - (vectors - 1) * VEC_WIDTH);
+    vec spoilt = vec_keep(first_lanes(lanes), poison[vectors - 1]);
+    UNROLL (j, 0, vectors - 1) {
+        spoilt += poison[j];
+    }
+    return !vec_is_tainted(spoilt);
 }
 
 typedef bool weights_function(const weights_job *job);
@@ -598,44 +645,79 @@ typedef bool weights_function(const weights_job *job);
         return weights_tile(job, rows, vectors); \
     }
 #define WEIGHTS_TILES(rows) WEIGHTS_TILE(rows, 1) WEIGHTS_TILE(rows, 2) WEIGHTS_TILE(rows, 3)
-#define WEIGHTS_ROW(rows) \
-    { \
-        weights_##rows##_1, weights_##rows##_2, weights_##rows##_3 \
-    }
 
 WEIGHTS_TILES(1)
 WEIGHTS_TILES(2)
 WEIGHTS_TILES(3)
 WEIGHTS_TILES(4)
+WEIGHTS_TILE(5, 1)
+WEIGHTS_TILE(5, 2)
+WEIGHTS_TILE(6, 1)
+WEIGHTS_TILE(6, 2)
+WEIGHTS_TILE(7, 1)
+WEIGHTS_TILE(8, 1)
 #if defined(__AVX512F__) || defined(__aarch64__)
-WEIGHTS_TILES(5)
-WEIGHTS_TILES(6)
-WEIGHTS_TILES(7)
-WEIGHTS_TILES(8)
+WEIGHTS_TILE(5, 3)
+WEIGHTS_TILE(6, 3)
+WEIGHTS_TILE(7, 2)
+WEIGHTS_TILE(7, 3)
+WEIGHTS_TILE(8, 2)
+WEIGHTS_TILE(8, 3)
+#else
+WEIGHTS_TILE(9, 1)
 #endif
 
-static weights_function *const weights_tiles[TILE_ROWS][TILE_VECTORS] = {
-    WEIGHTS_ROW(1), WEIGHTS_ROW(2), WEIGHTS_ROW(3), WEIGHTS_ROW(4),
+/* [vectors - 1][rows - 1] */
+static weights_function *const weights_tiles[TILE_VECTORS][MOST_ROWS] = {
 #if defined(__AVX512F__) || defined(__aarch64__)
-    WEIGHTS_ROW(5), WEIGHTS_ROW(6), WEIGHTS_ROW(7), WEIGHTS_ROW(8),
+    {weights_1_1, weights_2_1, weights_3_1, weights_4_1, weights_5_1, weights_6_1, weights_7_1,
+     weights_8_1},
+    {weights_1_2, weights_2_2, weights_3_2, weights_4_2, weights_5_2, weights_6_2, weights_7_2,
+     weights_8_2},
+    {weights_1_3, weights_2_3, weights_3_3, weights_4_3, weights_5_3, weights_6_3, weights_7_3,
+     weights_8_3},
+#else
+    {weights_1_1, weights_2_1, weights_3_1, weights_4_1, weights_5_1, weights_6_1, weights_7_1,
+     weights_8_1, weights_9_1},
+    {weights_1_2, weights_2_2, weights_3_2, weights_4_2, weights_5_2, weights_6_2},
+    {weights_1_3, weights_2_3, weights_3_3, weights_4_3},
 #endif
 };
 
+/* One sliver of the rows of a panel of columns j ... */
+static bool weights_sliver(const hm_conv_weights_block *b, int64_t j, int64_t slivers, int64_t s)
+{
+    const int64_t i = hm_contract_sliver(b->rows, slivers, s);
+    const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
+    const int64_t columns = b->columns - j < TILE_COLUMNS ? b->columns - j : TILE_COLUMNS;
+    const weights_job job = {.block = b,
+                             .row_offset = b->row_offset + i,
+                             .right = b->right + j / TILE_COLUMNS * b->right_panel,
+                             .out = b->out + j * b->out_column + i,
+                             .columns = columns};
+    return weights_tiles[(columns - 1) / VEC_WIDTH][rows - 1](&job);
+}
+
+/*
+ * Panel by panel where L1 holds one, else sliver by sliver, whose sources it holds.
+ */
 static bool weights(const hm_conv_weights_block *b)
 {
-    const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
-    weights_job job = {.block = b};
+    static const int most_rows[TILE_VECTORS] = {ROWS_BY_1, ROWS_BY_2, ROWS_BY_3};
     bool finite = true;
-    for (int64_t s = 0; s < slivers; s++) {
-        const int64_t i = hm_contract_sliver(b->rows, slivers, s);
-        const int64_t rows = hm_contract_sliver(b->rows, slivers, s + 1) - i;
-        job.row_offset = b->row_offset + i;
+    if (TILE_ROWS < 8) {
         for (int64_t j = 0; j < b->columns; j += TILE_COLUMNS) {
-            job.columns = b->columns - j < TILE_COLUMNS ? b->columns - j : TILE_COLUMNS;
-            job.right = b->right + j / TILE_COLUMNS * b->right_panel;
-            job.out = b->out + j * b->out_column + i;
-            finite &= weights_tiles[rows - 1][(job.columns - 1) / VEC_WIDTH](&job);
+            const int64_t vectors = (b->columns - j + VEC_WIDTH - 1) / VEC_WIDTH;
+            const int height = most_rows[(vectors < TILE_VECTORS ? vectors : TILE_VECTORS) - 1];
+            const int64_t slivers = (b->rows + height - 1) / height;
+            for (int64_t s = 0; s < slivers; s++)
+                finite &= weights_sliver(b, j, slivers, s);
         }
+    } else {
+        const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
+        for (int64_t s = 0; s < slivers; s++)
+            for (int64_t j = 0; j < b->columns; j += TILE_COLUMNS)
+                finite &= weights_sliver(b, j, slivers, s);
     }
     return finite;
 }
