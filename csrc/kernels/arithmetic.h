@@ -4,8 +4,8 @@
  * elementwise->binary and unary, without a look at the inputs.
  *
  * A step works on a strip of the accumulator (below: a). A vector operand moves along with the strip; a
- * number meets every element. Operands may have any alignment; what a STORE writes may be read by later
- * steps, and may be an operand of earlier ones exactly, or lie apart. n may be 0.
+ * number meets every element, and no step writes it. Operands may have any alignment; what a STORE writes may be
+ * read by later steps, and may be an operand of earlier ones exactly, or lie apart. n may be 0.
  */
 #ifndef HM_ARITHMETIC_KERNELS_H
 #define HM_ARITHMETIC_KERNELS_H

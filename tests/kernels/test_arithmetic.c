@@ -223,6 +223,92 @@ static void test_chain__random(const hm_kernels *k)
     }
 }
 
+typedef struct adam_state {
+    double parameter, first, second;
+} adam_state;
+
+static const double beta1 = 0.9, rest1 = 0.1, beta2 = 0.999, rest2 = 0.001, epsilon = 1e-8;
+static double spread, size, shrink;
+
+/* Each operation rounded, as written in optim.py; `decays`: AdamW. */
+static adam_state adam(double g, adam_state s, int decays)
+{
+    const volatile double a = beta1 * s.first, b = rest1 * g, square = g * g;
+    const volatile double c = beta2 * s.second, d = rest2 * square;
+    const volatile double first = b + a, second = d + c, root = sqrt(second);
+    const volatile double even = root / spread, divisor = even + epsilon;
+    const volatile double share = first / divisor, step = size * share;
+    const volatile double from = decays ? s.parameter * shrink : s.parameter;
+    return (adam_state){from - step, first, second};
+}
+
+/* Adam's chain, which has a loop of its own; with a scaled gradient, and moments in place, too. */
+static void check_adam(const hm_kernels *k, size_t n, int scales, int decays, int in_place)
+{
+    static double p[MOST], m[MOST], v[MOST], g[MOST], new_p[MOST], new_m[MOST], new_v[MOST];
+    const double half = 0.5;
+    adam_state wanted[MOST];
+    double *const to_m = in_place ? m : new_m, *const to_v = in_place ? v : new_v;
+    for (size_t i = 0; i < n; i++) {
+        g[i] = some_number();
+        v[i] = i % 50 == 7 ? 0x1p-1000 : fabs(some_number());
+        g[i] = i % 50 == 7 ? 0x1p-505 : g[i];
+        m[i] = some_number();
+        p[i] = some_number();
+        wanted[i] = adam(scales ? g[i] * half : g[i], (adam_state){p[i], m[i], v[i]}, decays);
+    }
+    const hm_chain_step steps[] = {
+        {HM_CHAIN_LOAD, {g}, NULL},
+        {HM_CHAIN_MULTIPLY_NUMBER, {&half}, NULL},
+        {HM_CHAIN_STORE, {.out = out}, NULL},
+        {HM_CHAIN_LOAD, {scales ? out : g}, NULL},
+        {HM_CHAIN_MULTIPLY_NUMBER, {&rest1}, NULL},
+        {HM_CHAIN_ADD_PRODUCT, {m}, &beta1},
+        {HM_CHAIN_STORE, {.out = to_m}, NULL},
+        {HM_CHAIN_WATCH, {NULL}, NULL},
+        {HM_CHAIN_LOAD, {scales ? out : g}, NULL},
+        {HM_CHAIN_SQUARE, {NULL}, NULL},
+        {HM_CHAIN_MULTIPLY_NUMBER, {&rest2}, NULL},
+        {HM_CHAIN_ADD_PRODUCT, {v}, &beta2},
+        {HM_CHAIN_STORE, {.out = to_v}, NULL},
+        {HM_CHAIN_WATCH, {NULL}, NULL},
+        {HM_CHAIN_SQRT, {NULL}, NULL},
+        {HM_CHAIN_WATCH, {NULL}, NULL},
+        {HM_CHAIN_DIVIDE_NUMBER, {&spread}, NULL},
+        {HM_CHAIN_ADD_NUMBER, {&epsilon}, NULL},
+        {HM_CHAIN_WATCH, {NULL}, NULL},
+        {HM_CHAIN_DIVIDE_INTO, {to_m}, NULL},
+        {HM_CHAIN_MULTIPLY_NUMBER, {&size}, NULL},
+        {decays ? HM_CHAIN_SUBTRACT_FROM_PRODUCT : HM_CHAIN_SUBTRACT_FROM, {p}, &shrink},
+        {HM_CHAIN_STORE, {.out = new_p}, NULL},
+        {HM_CHAIN_WATCH, {NULL}, NULL}};
+    const int64_t count = sizeof steps / sizeof *steps;
+    CHECK(k->arithmetic->chain(n, scales ? steps : steps + 3, scales ? count : count - 3));
+    for (size_t i = 0; i < n; i++) {
+        CHECK_BITS(to_m[i], wanted[i].first);
+        CHECK_BITS(to_v[i], wanted[i].second);
+        if (!CHECK_BITS(new_p[i], wanted[i].parameter))
+            printf("  %s, element %zu of %zu\n", k->name, i, n);
+    }
+    for (size_t i = 0; i < n; i += 9) {
+        const double kept = p[i];
+        p[i] = INFINITY;
+        CHECK(!k->arithmetic->chain(n, scales ? steps : steps + 3, scales ? count : count - 3));
+        p[i] = kept;
+    }
+}
+
+static void test_chain__adam(const hm_kernels *k)
+{
+    for (size_t n = 0; n < MOST; n += n < 40 ? 1 : 29)
+        for (int form = 0; form < 8; form++) {
+            spread = n % 3 ? 0.0316 : 0x1p-101; /* one that divisions have to take */
+            size = 1e-2;
+            shrink = 0.99;
+            check_adam(k, n, form & 1, form >> 1 & 1, form >> 2 & 1);
+        }
+}
+
 /* One number that is not finite anywhere is seen, and only where a watch stands. */
 static void test_chain__watch(const hm_kernels *k)
 {
@@ -253,6 +339,7 @@ int main(void)
         test_chain__roots(k);
         test_chain__through_memory(k);
         test_chain__random(k);
+        test_chain__adam(k);
         test_chain__watch(k);
     }
     return check_report();
