@@ -85,12 +85,21 @@ static void find_readers(chains *c)
     }
 }
 
-/* Is operand k of a sum a product with one number, read by nobody else, its factor still where it was? */
-static bool can_take_over(const chains *c, const int32_t *factor_source, const hm_tile_op *sum,
-                          int32_t k)
+/* Does a product begin with what the accumulator holds, so that it need not leave it on the way to a sum? */
+static bool stays_in_accumulator(const chains *c, int32_t factor_source, int32_t product,
+                                 int32_t sum)
 {
+    return factor_source != HM_NONE && factor_source + 1 == product && product + 1 == sum &&
+           c->readers[factor_source] == 1 && is_arithmetic(&c->ops[factor_source]);
+}
+
+/* Is operand k of a sum a product with one number, read by nobody else, its factor still where it was? */
+static bool can_take_over(const chains *c, const int32_t *factor_source, int32_t m, int32_t k)
+{
+    const hm_tile_op *sum = &c->ops[m];
     const int32_t from = source(c, sum, k);
-    if (from == HM_NONE || is_number(sum, 1 - k) || c->readers[from] != 1 || c->watched[from])
+    if (from == HM_NONE || is_number(sum, 1 - k) || c->readers[from] != 1 || c->watched[from] ||
+        stays_in_accumulator(c, factor_source[from], from, m))
         return false;
     const hm_tile_op *product = &c->ops[from];
     return product->node->op->scalar_code == HM_SCALAR_MULTIPLY &&
@@ -107,8 +116,8 @@ static void take_products_over(chains *c, int32_t *factor_source)
         if (code == HM_SCALAR_MULTIPLY)
             factor_source[m] = source(c, op, op->repeated == 1);
         if (code == HM_SCALAR_ADD || code == HM_SCALAR_SUBTRACT) {
-            const bool left = can_take_over(c, factor_source, op, 0);
-            const bool right = can_take_over(c, factor_source, op, 1);
+            const bool left = can_take_over(c, factor_source, m, 0);
+            const bool right = can_take_over(c, factor_source, m, 1);
             if (left || right) {
                 c->product[m] = !left || (right && source(c, op, 1) < source(c, op, 0));
                 c->taken_over[source(c, op, c->product[m])] = true;
