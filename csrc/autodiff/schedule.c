@@ -7,6 +7,9 @@
  * lower heights only, so clusters never wait for each other in a circle. And since heights count from the
  * end, a node runs where its result is needed, not where its inputs happen to be there.
  *
+ * A cluster that draws many tensors from outside, such as the sum of a gradient's contributions, is cut into
+ * several, each of which takes in some that then need no room any more.
+ *
  * Of the clusters that are ready, those go first that need no more room than their operands may give
  * back; among equals the oldest. (So a parameter is updated while its gradient is in the cache.)
  */
@@ -97,7 +100,88 @@ static void level_pair(const hm_planner *p, int32_t i, int32_t *height)
     height[i] = height[other] = most;
 }
 
-static void find_heights(const hm_planner *p, const int32_t *shape_of, int32_t *height)
+/* May one cluster hold both? */
+static bool fit_together(const int32_t *shape_of, int32_t from, int32_t i)
+{
+    return shape_of[from] != HM_NONE && shape_of[from] == shape_of[i];
+}
+
+/* How much a cluster draws from outside; tables are there only for plans with so many tensors. */
+enum { DRAWS_MOST = 16 };
+
+typedef struct draws {
+    int32_t
+        *reader; /* by root: the oldest elementwise node that reads it, for whom alone it counts */
+    int32_t
+        *below; /* by node: tensors of others that it and what it feeds on in its cluster draw */
+    int32_t *
+        beside; /* by node: those that are drawn on the way from the cluster's end to it, beside that way */
+} draws;
+
+/* What operand `from` adds to what i draws. */
+static int32_t weight(const hm_planner *p, const int32_t *shape_of, const draws *d, int32_t from,
+                      int32_t i)
+{
+    if (from == HM_NONE || d->reader[from] != i || hm_plan_is_number(p, from))
+        return 0;
+    return fit_together(shape_of, from, i) ? d->below[from] : 1;
+}
+
+/* The same for all operands. */
+static int32_t total_weight(const hm_planner *p, const int32_t *shape_of, const draws *d, int32_t i)
+{
+    int32_t sum = 0;
+    for (int32_t k = 0; k < hm_plan_count(p, i); k++) {
+        const int32_t from = producer(p, i, k);
+        bool again = false;
+        for (int32_t j = 0; j < k; j++)
+            again |= producer(p, i, j) == from;
+        sum += again ? 0 : weight(p, shape_of, d, from, i);
+    }
+    return sum;
+}
+
+static hm_status find_draws(hm_planner *p, const int32_t *shape_of, draws *d)
+{
+    if (count_elementwise_tensors(p) <= DRAWS_MOST)
+        return HMATH_OK;
+    d->reader = hm_plan_filled(p, p->n, sizeof *d->reader, 0xff);
+    d->below = hm_plan_filled(p, p->n, sizeof *d->below, 0);
+    d->beside = hm_plan_filled(p, p->n, sizeof *d->beside, 0);
+    if (!d->reader || !d->below || !d->beside)
+        return hm_plan_no_memory(p);
+    for (int32_t i = 0; i < p->n; i++) {
+        if (shape_of[i] == HM_NONE || hm_plan_is_number(p, i))
+            continue;
+        for (int32_t k = 0; k < hm_plan_count(p, i); k++) {
+            const int32_t from = producer(p, i, k);
+            if (from != HM_NONE && d->reader[from] == HM_NONE)
+                d->reader[from] = i;
+        }
+        d->below[i] = total_weight(p, shape_of, d, i);
+    }
+    return HMATH_OK;
+}
+
+/*
+ * Is `from` to run before i's cluster, though it could be in it? Only what draws much itself is cut off, where
+ * the way to it has passed enough.
+ */
+static bool is_cut_off(const hm_planner *p, const int32_t *shape_of, draws *d, int32_t from,
+                       int32_t i)
+{
+    if (!d->below || d->below[from] <= DRAWS_MOST)
+        return false;
+    const int32_t beside =
+        d->beside[i] + total_weight(p, shape_of, d, i) - weight(p, shape_of, d, from, i);
+    if (beside >= DRAWS_MOST)
+        return true;
+    if (d->beside[from] < beside)
+        d->beside[from] = beside;
+    return false;
+}
+
+static void find_heights(const hm_planner *p, const int32_t *shape_of, draws *d, int32_t *height)
 {
     for (int32_t i = p->n; i-- > 0;) {
         level_pair(p, i, height);
@@ -105,7 +189,7 @@ static void find_heights(const hm_planner *p, const int32_t *shape_of, int32_t *
             int32_t from = producer(p, i, k);
             if (from == HM_NONE)
                 continue;
-            bool together = shape_of[from] != HM_NONE && shape_of[from] == shape_of[i];
+            bool together = fit_together(shape_of, from, i) && !is_cut_off(p, shape_of, d, from, i);
             int32_t least = height[i] + !together;
             height[from] = height[from] < least ? least : height[from];
         }
@@ -147,7 +231,7 @@ static void unite_clusters(hm_planner *p, const int32_t *shape_of, const int32_t
         }
         for (int32_t k = 0; k < hm_plan_count(p, i); k++) {
             int32_t from = producer(p, i, k);
-            if (from != HM_NONE && shape_of[from] == shape_of[i] && height[from] == height[i])
+            if (from != HM_NONE && fit_together(shape_of, from, i) && height[from] == height[i])
                 unite(of, from, i);
         }
         const int32_t other = hm_plan_entry(p->pair, i);
@@ -188,12 +272,16 @@ static hm_status find_clusters(hm_planner *p, clusters *c)
     int32_t *height = hm_plan_filled(p, p->n, sizeof *height, 0);
     int32_t *numbers = hm_plan_filled(p, (int64_t)p->n + 1, sizeof *numbers, 0xff);
     c->of = hm_plan_filled(p, p->n, sizeof *c->of, 0xff);
+    const int64_t beyond = hm_plan_mark(p);
     if (!shape_of || !height || !numbers || !c->of)
         return hm_plan_no_memory(p);
-    hm_status st = number_shapes(p, shape_of);
-    if (st != HMATH_OK)
+    draws d = {0};
+    hm_status st;
+    if ((st = number_shapes(p, shape_of)) != HMATH_OK ||
+        (st = find_draws(p, shape_of, &d)) != HMATH_OK)
         return st;
-    find_heights(p, shape_of, height);
+    find_heights(p, shape_of, &d, height);
+    hm_plan_give_back(p, beyond, hm_plan_mark(p));
     unite_clusters(p, shape_of, height, numbers, c->of);
     hm_plan_give_back(p, mark, mark + 3);
     return number_clusters(p, c);

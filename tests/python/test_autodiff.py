@@ -221,6 +221,21 @@ def test_a_tensor_taken_apart_row_by_row_costs_its_own_size() -> None:
     assert step.workspace < 10 * n * 4 * 8
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_contributions_to_a_gradient_are_added_a_few_at_a_time(scaled: bool) -> None:
+    """One pass summed them all, after all of them had been computed: n tensors as large as the variable."""
+    n = 1500
+    x = ad.variable("x", (n,))
+    total = ad.constant(0.0)
+    for i in range(n):
+        picked = ad.gather(x * float(i + 1) if scaled else x, [i])
+        total = total + ad.sum(ad.square(picked))
+    step = ad.compile(ad.gradient(total, x), [x])
+    assert step.workspace < 100 * n * 8
+    factors = np.arange(1.0, n + 1.0) if scaled else np.ones(n)
+    assert np.array_equal(step(np.full(n, 3.0)).numpy(), 2 * factors**2 * 3.0)
+
+
 def test_blocks_are_summed_with_the_bits_of_sums_of_tensors() -> None:
     """Down to the sign of zero: blocks apart, overlapping, the same; alone and between other contributions."""
     rng = np.random.default_rng(11)
