@@ -2,8 +2,10 @@
 
 #include "_bridge.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- arguments */
@@ -171,6 +173,27 @@ hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument, br
     if (st == HMATH_CHECKED && hmath_last_error_take(ctx, &value) != HMATH_OK)
         st = HMATH_NO_MEMORY;
     bridge_describe(value, result);
+    return st;
+}
+
+hmath_status bridge_run(hmath_context *ctx, const hmath_value *program,
+                        const bridge_argument *inputs, size_t count, hmath_value **outputs,
+                        size_t results)
+{
+    hmath_value **values = calloc(count + 1, sizeof *values);
+    loan *loans = calloc(count + 1, sizeof *loans);
+    hmath_status st = values && loans ? HMATH_OK : HMATH_NO_MEMORY;
+    for (size_t i = 0; i < count && st == HMATH_OK; i++)
+        st = make(ctx, &inputs[i], &loans[i], &values[i]);
+    if (st == HMATH_OK)
+        st = hmath_program_run(ctx, program, (const hmath_value *const *)values, count, outputs,
+                               results);
+    for (size_t i = 0; values && loans && i < count; i++) {
+        hmath_release(values[i]);
+        assert(!loans[i].held); /* results are new, and callbacks get copies */
+    }
+    free(values);
+    free(loans);
     return st;
 }
 

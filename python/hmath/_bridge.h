@@ -71,6 +71,14 @@ double bridge_call_double(hmath_context *ctx, bridge_function function,
 hmath_status bridge_make(hmath_context *ctx, const bridge_argument *argument,
                          bridge_result *result);
 
+/*
+ * Run a program on what `count` arguments describe; `outputs` is room for `results` Values. A run keeps nothing
+ * of its inputs, so that tensors are always lent.
+ */
+hmath_status bridge_run(hmath_context *ctx, const hmath_value *program,
+                        const bridge_argument *inputs, size_t count, hmath_value **outputs,
+                        size_t results);
+
 /* Describe a value without taking it over. */
 void bridge_describe(hmath_value *value, bridge_result *result);
 

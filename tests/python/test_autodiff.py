@@ -6,6 +6,8 @@ import copy
 import gc
 import math
 import pickle
+import subprocess
+import sys
 import threading
 from array import array
 from collections.abc import Callable, Iterator
@@ -478,6 +480,36 @@ def test_one_program_in_several_threads() -> None:
     for t in threads:
         t.join()
     assert got == wanted
+
+
+def test_arrays_are_lent_for_a_run() -> None:
+    """Results and what callbacks get have memory of their own, and nothing holds the array afterwards."""
+    x, given = ad.variable("x", (3,)), []
+    program = ad.compile([x, ad.reshape(x, (3, 1)), ad.custom([x], lambda v: given.append(v[0]) or 1.0)], [x])
+    lent = np.array([1.0, 2.0, 3.0])
+    before = sys.getrefcount(lent)
+    results = [*program(lent)[:2], *given]
+    assert sys.getrefcount(lent) == before
+    lent[:] = 0.0
+    assert [result.reshape((3,)).values for result in results] == [[1.0, 2.0, 3.0]] * 3
+    with pytest.raises(errors.NonFinite, match=r"inputs\[1\] = nan is not finite; for input x"):
+        program(np.array([0.0, np.nan, 0.0]))
+    assert sys.getrefcount(lent) == before
+
+
+def test_arrays_are_not_copied_for_a_run() -> None:
+    """The largest memory that a process ever had, in KiB, before and after a run on 160 MB; it was 160 MB more."""
+    script = """
+import resource, numpy as np
+from hmath import autodiff as ad
+x = ad.variable("x", (20_000_000,))
+program, array = ad.compile(ad.sum(x), [x]), np.ones(20_000_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert program(array) == 2e7
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    grown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert int(grown.stdout) < 50_000
 
 
 def test_long_chain_is_no_problem() -> None:

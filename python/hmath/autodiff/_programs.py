@@ -17,6 +17,7 @@ from ..tensor import TensorDouble
 from ._nodes import Node, _array, _is_number, _listed, _node, _operand, _operands, _owned
 
 if TYPE_CHECKING:
+    from .._call import Argument
     from .._signatures import Evaluated, ValueT
     from .._typing import TensorLike
     from ._types import Bindings, Operand, Value, WantedT
@@ -34,23 +35,26 @@ def _value(value: CData) -> Value:
     return adopt(TensorDouble, _owned(value))
 
 
-def _bound(x: Any, argument: str) -> CData:
-    """The handle of what a variable stands for."""
-    if type(x) is TensorDouble and x._handle is not None:  # nearly always
-        return x._handle
+def _described(x: Any, argument: str) -> Argument:
+    """What a variable stands for; an array is lent."""
     if isinstance(x, Owner):
-        return x._open(argument)
+        return _convert.value(x, argument, "Double or Tensor Double")
     if _convert.has_axes(x):
-        return make(_convert.tensor(x, argument))
+        return _convert.tensor(x, argument)
     if not _is_number(x):
         raise type_mismatch(argument, "Double or Tensor Double", x)
-    return make(_convert.double(x, argument))
+    return _convert.double(x, argument)
 
 
-def _bound_at(i: int, x: Any, argument: str, variables: Iterable[Any]) -> CData:
-    """The same for input `i`, which a failure names: by its variable where `variables` are known."""
+def _bound(x: Any, argument: str) -> CData:
+    """Its handle, of a copy where it is an array."""
+    return x._open(argument) if isinstance(x, Owner) else make(_described(x, argument))
+
+
+def _at(i: int, x: Any, argument: str, variables: Iterable[Any], of: Callable[[Any, str], Any]) -> Any:
+    """``of(x, argument)`` for input `i`, which a failure names: by its variable where `variables` are known."""
     try:
-        return _bound(x, argument)
+        return of(x, argument)
     except HMathError as error:
         variable = next(itertools.islice(variables, i, None), None)
         name = variable.name if isinstance(variable, Node) else None
@@ -112,16 +116,24 @@ def _run(
     if results is None:  # an array, or no input at all; or this thread has no context yet
         if program._dropped:
             raise closed("self")
-        context()
-        bound = [_bound_at(i, x, argument, variables) for i, x in enumerate(inputs)]
-        results = _native.run(program, tuple(adopt(Handle, handle) for handle in bound))
+        results = _run_described(
+            program, [_at(i, x, argument, variables, _described) for i, x in enumerate(inputs)]
+        )
     if not isinstance(results, list):
         try:
-            check(lib.HMATH_NO_MEMORY if results is None else results)
+            check(results)
         except HMathError as error:
             raise renamed(error, "autodiff.Program", inputs=argument) from None
         raise AssertionError("a failure raises")
     return results
+
+
+def _run_described(program: Handle, inputs: list[Argument]) -> list[Value] | int:
+    """The outputs, or the status of a failure."""
+    count = lib.hmath_program_outputs(program._handle)
+    outputs = _new("hmath_value *[]", count)
+    status: int = lib.bridge_run(context(), program._handle, inputs, len(inputs), outputs, count)
+    return status or [_value(output) for output in outputs]
 
 
 def _compile(outputs: list[CData], inputs: list[CData]) -> CData:
@@ -186,7 +198,7 @@ def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:
 def _bound_all(values: Bindings, variables: Iterable[Any], argument: str) -> list[CData]:
     """What variables stand for; NULL for those without a value."""
     return [
-        _bound_at(i, values[v], argument, variables) if v in values else ffi.NULL
+        _at(i, values[v], argument, variables, _bound) if v in values else ffi.NULL
         for i, v in enumerate(variables)
     ]
 
