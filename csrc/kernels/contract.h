@@ -37,9 +37,11 @@ typedef struct hm_contract_ahead {
  * matrix is right_panel = tile_columns, right_step = its row stride. No column beyond `columns` is
  * read. out may be neither operand. No alignment is asked of anything.
  *
- * strip: room for depth * tile_columns doubles. Where neither operand is packed, the first tile_rows
- * rows leave there what they read of the right one, panel after panel, for the rows below to read: it
- * stays in L1, where rows of memory that lie a power of two apart would not.
+ * strip: room for depth * tile_columns doubles. Where the right operand is not packed, the first tile_rows
+ * rows leave there what they read of it, panel after panel, for the rows below to read: it stays in L1,
+ * where rows of memory that lie a power of two apart would not. A packed left operand is cut otherwise
+ * beside it: more than tile_rows rows begin with a sliver of tile_rows, and left_row and left_step describe
+ * that one.
  */
 typedef struct hm_contract_block {
     int64_t rows, columns, depth;
@@ -56,7 +58,8 @@ typedef struct hm_contract_block {
         *fetch; /* tile_columns rows of `depth` doubles that are needed next, or NULL; they may
                             end beyond the operand; not with a packed left operand */
     int64_t fetch_row;
-    hm_contract_ahead *ahead;             /* or NULL, as it is beside fetch; used up as tiles go */
+    bool fetches_panels;      /* if not packed: each while the one before is used */
+    hm_contract_ahead *ahead; /* or NULL, as it is beside these two; used up as tiles go */
     const double *row_bias, *column_bias; /* of length rows and columns, or NULL; read if last */
 } hm_contract_block;
 

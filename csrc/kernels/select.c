@@ -24,18 +24,24 @@ extern const hm_kernels hm_kernels_baseline;
 #if defined(__x86_64__)
 /* The tables with the products in 8 and 16 bits, and the blocking, that this very processor does best. */
 static hm_kernels avx2, avx512;
-static hm_contract_kernels wide_contract;
+static hm_contract_kernels avx2_contract, wide_contract;
 static pthread_once_t refined = PTHREAD_ONCE_INIT;
+
+/* The products with as much of a left operand in place as half of L2 holds. */
+static const hm_contract_kernels *placed(hm_contract_kernels *to, const hm_contract_kernels *from)
+{
+    *to = *from;
+    to->left_in_place = hm_cpu_own_caches().second / 2 / (int64_t)sizeof(double);
+    return to;
+}
 
 static void refine(void)
 {
     avx2 = hm_kernels_avx2;
     avx512 = hm_kernels_avx512;
-    if (hm_cpu_has_two_wide_fma()) {
-        wide_contract = *hm_kernels_avx512.contract;
-        wide_contract.left_in_place = hm_cpu_own_caches().second / 2 / (int64_t)sizeof(double);
-        avx512.contract = &wide_contract;
-    }
+    avx2.contract = placed(&avx2_contract, hm_kernels_avx2.contract);
+    if (hm_cpu_has_two_wide_fma())
+        avx512.contract = placed(&wide_contract, hm_kernels_avx512.contract);
     if (hm_cpu_has_avx_vnni())
         avx2.int8 = &hm_k_int8_avx2vnni;
     if (hm_cpu_has_avx512_vnni())

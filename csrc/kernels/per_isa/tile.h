@@ -42,10 +42,9 @@ typedef struct tile_job {
     int64_t out_row;
     size_t lanes;           /* columns in the last vector */
     const double *next_out; /* of the tile after this one, if packed */
-    const double *fetch;    /* if packed: a line a link to bring near; if not: three rows, or any
-                               address */
-    int64_t fetch_row;      /* of those three */
-    int64_t fetch_step;     /* doubles along them, a link */
+    const double *fetch;    /* to bring near: an address a link, or three if not packed */
+    int64_t fetch_row;      /* from one of the three to the next */
+    int64_t fetch_step;     /* from one link to the next */
     bool first;             /* start from +0, not from out */
     bool last;              /* add the biases and +0 */
     const double *row_bias, *column_bias; /* or NULL */
@@ -91,7 +90,7 @@ MATH_INLINE bool tile(const tile_job *t, const int rows, const int vectors, cons
         if (packed) {
             __builtin_prefetch(left[0] + AHEAD * TILE_ROWS);
             __builtin_prefetch(fetch, 0, 2);
-            fetch += LINE;
+            fetch += t->fetch_step;
         } else {
             UNROLL (i, 0, 3) {
                 __builtin_prefetch(fetch + i * t->fetch_row, 0, 2);
