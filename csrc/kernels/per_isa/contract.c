@@ -199,6 +199,7 @@ static bool block(const hm_contract_block *b)
         if (few_rows && left_over >= wide) {
             columns = wide;
             set_rows(&job, b, j, 0);
+            set_fetch(&job, b, job.right + columns, 0, 1);
             finite &= b->rows == 1 ? wide_1(&job) : wide_2(&job);
         } else {
             if (unpacked_right)
