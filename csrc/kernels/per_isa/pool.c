@@ -209,12 +209,15 @@ static void square_scatter(const double *x, int64_t pitch, int64_t rows, int64_t
                            const double *from, double *to)
 {
     const vec least = vec_of(floor);
+    const int64_t last = n - VEC_WIDTH;
     for (; rows > 0; rows--, x += 2 * pitch, to += 2 * pitch, from += n) {
         int64_t i = 0;
-        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
+        for (; i <= last; i += VEC_WIDTH)
             scatter_squares(x + 2 * i, pitch, least, from + i, to + 2 * i, VEC_WIDTH);
-        if (i < n)
-            scatter_squares(x + 2 * i, pitch, least, from + i, to + 2 * i, (size_t)(n - i));
+        if (i < n && last >= 0)
+            scatter_squares(x + 2 * last, pitch, least, from + last, to + 2 * last, VEC_WIDTH);
+        else if (i < n)
+            scatter_squares(x, pitch, least, from, to, (size_t)n);
     }
 }
 

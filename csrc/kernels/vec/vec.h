@@ -86,6 +86,7 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  *   vec_int_has_bit(i, bit)  of a power of two
  *   vec_mask_and  vec_mask_or  vec_mask_not  vec_mask_any  vec_mask_all
  *   vec_select(m, a, b)      a where m, else b;  vec_int_select
+ *   vec_keep(m, a)           a where m, else +0
  *   vec_shift_right(i, n)    arithmetic, n a constant;  vec_shift_right_logical
  *   vec_int_product32(a, b)  of the lower 32 bits of each lane, unsigned, 64 bits of result
  *   vec_table16(t, i)        t[i & 15] of 16 doubles
@@ -124,9 +125,6 @@ VEC_INLINE vec vec_copy_sign(vec magnitude, vec sign)
 
 /* x, its sign turned where s is negative */
 VEC_INLINE vec vec_turn_sign(vec x, vec s) { return vec_from_bits(vec_bits(x) ^ vec_sign_bit(s)); }
-
-/* a where m, else +0 */
-VEC_INLINE vec vec_keep(vec_mask m, vec a) { return vec_select(m, a, vec_of(0.0)); }
 
 /* 1.0 where m, else +0: what comparisons return to users */
 VEC_INLINE vec vec_truth(vec_mask m) { return vec_keep(m, vec_of(1.0)); }

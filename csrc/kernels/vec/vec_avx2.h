@@ -86,6 +86,8 @@ VEC_INLINE bool vec_mask_all(vec_mask m) { return _mm256_movemask_pd((vec)m) == 
 
 VEC_INLINE vec vec_select(vec_mask m, vec a, vec b) { return _mm256_blendv_pd(b, a, (vec)m); }
 
+VEC_INLINE vec vec_keep(vec_mask m, vec a) { return _mm256_and_pd(a, (vec)m); }
+
 VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b)
 {
     return (vec_int)_mm256_blendv_pd((vec)b, (vec)a, (vec)m);

@@ -80,6 +80,8 @@ VEC_INLINE bool vec_mask_all(vec_mask m) { return m == 0xFF; }
 
 VEC_INLINE vec vec_select(vec_mask m, vec a, vec b) { return _mm512_mask_blend_pd(m, b, a); }
 
+VEC_INLINE vec vec_keep(vec_mask m, vec a) { return _mm512_maskz_mov_pd(m, a); }
+
 VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b)
 {
     return (vec_int)_mm512_mask_blend_epi64(m, (__m512i)b, (__m512i)a);

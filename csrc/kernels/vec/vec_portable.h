@@ -89,6 +89,8 @@ VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
 }
 #endif
 
+VEC_INLINE vec vec_keep(vec_mask m, vec a) { return vec_from_bits(m & vec_bits(a)); }
+
 VEC_INLINE vec vec_min(vec a, vec b) { return vec_select(vec_less(a, b), a, b); }
 
 VEC_INLINE vec vec_max(vec a, vec b) { return vec_select(vec_less(b, a), a, b); }
