@@ -64,6 +64,9 @@ typedef struct hm_conv_weights_block {
     double *out;
     int64_t out_column;
     bool first, last; /* start from +0, not from out; add +0 and look whether all is finite */
+    /* What is packed next, to be fetched meanwhile: rows of next_count doubles, next_row apart. */
+    const double *next;
+    int64_t next_rows, next_row, next_count;
 } hm_conv_weights_block;
 
 /*
@@ -78,6 +81,7 @@ typedef struct hm_conv_plane {
     const double *weights, *bias; /* bias one number, or NULL */
     double *out;                  /* (y, x) at out[y * out_row + x] */
     int64_t out_row;
+    const double *next; /* rows x width doubles that are written next: they are fetched */
 } hm_conv_plane;
 
 typedef struct hm_conv_kernels {

@@ -116,6 +116,21 @@ static void gather_block(const weights_job *job, const slice *s, int64_t p, int6
     }
 }
 
+/* The cotangents of columns j ... of an image's pixels from p on, if there are any: for the kernel to
+ * fetch while it multiplies those before. */
+static void announce(const weights_job *job, const slice *s, int64_t p, int64_t j,
+                     hm_conv_weights_block *b)
+{
+    const int64_t image = s->image + p / job->pixels, pixel = p % job->pixels;
+    if (image >= job->conv->batch || j >= s->column_end)
+        return;
+    const int64_t channel = image * job->conv->out_channels + s->group * job->columns + j;
+    b->next = job->cotangent + channel * job->pixels + pixel;
+    b->next_row = job->pixels;
+    b->next_rows = hm_least(COLUMNS, s->column_end - j);
+    b->next_count = hm_least(job->depth, job->pixels - pixel);
+}
+
 /* All pixels in flight. */
 static bool multiply_flight(const weights_job *job, const slice *s, double *panel)
 {
@@ -139,6 +154,8 @@ static bool multiply_flight(const weights_job *job, const slice *s, double *pane
                 .first = s->image == 0 && i == 0,
             };
             b.last = s->image + s->images == job->conv->batch && p + b.depth == depth;
+            const bool on = i + 1 < blocks || s->column_end - s->column <= COLUMNS;
+            announce(job, s, on ? p + b.depth : 0, on ? j : j + COLUMNS, &b);
             gather_block(job, s, p, b.depth, j, b.columns, panel, offset);
             finite &= job->kernels->conv->weights(&b);
         }

@@ -359,6 +359,7 @@ static void multiply_plane(hm_correlation *job, const double *copy, int64_t unit
             .out =
                 job->out + (unit * job->rows + row) * job->result_plane + result + first * x->count,
             .out_row = direction * x->count,
+            .next = job->out + (unit * job->rows + row + 1) * job->result_plane + result,
         };
         if (!job->kernels->conv->plane(&plane))
             atomic_store_explicit(&job->infinite, true, memory_order_relaxed);

@@ -307,6 +307,12 @@ static void test_conv__planes(void)
         set_axis(&c, 2, width, 3, 1, padding, 1);
         check_conv(c);
     }
+    for (int64_t rows = 1; rows < 4; rows++) {
+        hm_conv c = plain(2, 3, 3, 6);
+        set_axis(&c, 1, rows, 3, 1, 1, 1);
+        set_axis(&c, 2, 19, 3, 1, 1, 1);
+        check_conv(c);
+    }
 }
 
 /* Packed weights, several panels and bands, several images in flight, strides beyond the kernel. */

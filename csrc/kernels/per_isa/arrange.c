@@ -7,7 +7,11 @@
 #include "kernels/per_isa/isa.h"
 #include "kernels/per_isa/transpose.h"
 
-enum { BLOCK = 8 };
+enum {
+    BLOCK = 8,
+    LINE = 8,    /* doubles of a cache line */
+    AHEAD = 512, /* doubles that copied rows are fetched ahead: mostly rows of the next images */
+};
 
 static inline void transpose_plain(int64_t rows, int64_t columns, const double *from,
                                    int64_t from_column, double *to, int64_t to_row)
@@ -48,6 +52,8 @@ static void copy_rows(int64_t rows, int64_t n, const double *from, int64_t from_
     const int64_t last = n - VEC_WIDTH;
     for (; rows > 0; rows--, from += from_row, to += to_row) {
         int64_t i = 0;
+        for (int64_t f = 0; f < n; f += LINE)
+            __builtin_prefetch(from + f + AHEAD);
         for (; i <= last; i += VEC_WIDTH)
             vec_store(to + i, vec_load(from + i));
         if (i < n && last >= 0)

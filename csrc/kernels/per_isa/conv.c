@@ -423,43 +423,72 @@ static bool block(const hm_conv_block *b)
 
 enum { STRIP_VECTORS = TILE_ROWS == 8 ? 4 : 1 };
 
-/*
- * A strip of columns from top to bottom. Each source row is read once for the three result rows it
- * belongs to, whose chains stand at different ky: the oldest ends with it, the youngest begins.
- */
-MATH_INLINE bool strip(const hm_conv_plane *p, const int64_t first, const int vectors)
-{
-    vec weight[9], oldest[STRIP_VECTORS], middle[STRIP_VECTORS], poison = vec_of(0.0);
+/* Columns from top to bottom: where the next source row and result row lie, and the chains. */
+typedef struct strip_job {
+    vec weight[9], bias, poison;
+    vec oldest[STRIP_VECTORS], middle[STRIP_VECTORS];
     int64_t x[STRIP_VECTORS]; /* the last vector goes back over pixels of the one before */
+    const double *source;
+    double *out;
+} strip_job;
+
+/*
+ * Each source row is read once for the three result rows it belongs to, whose chains stand at different
+ * ky: the oldest ends with it, the youngest begins. The first and the last rows belong to fewer.
+ */
+MATH_INLINE void strip_row(strip_job *s, const hm_conv_plane *p, const int vectors, const bool ends,
+                           const bool goes_on, const bool begins)
+{
+    UNROLL (j, 0, vectors) {
+        vec youngest = vec_of(0.0);
+        UNROLL (k, 0, 3) {
+            const vec v = vec_load(s->source + s->x[j] + k * p->tap);
+            if (ends)
+                s->oldest[j] = vec_fma(s->weight[6 + k], v, s->oldest[j]);
+            if (goes_on)
+                s->middle[j] = vec_fma(s->weight[3 + k], v, s->middle[j]);
+            if (begins)
+                youngest = vec_fma(s->weight[k], v, youngest);
+        }
+        if (ends) {
+            const vec result = s->oldest[j] + s->bias + vec_of(0.0);
+            s->poison = vec_taint(s->poison, result);
+            vec_store(s->out + s->x[j], result);
+        }
+        s->oldest[j] = s->middle[j];
+        s->middle[j] = youngest;
+    }
+    s->source += p->source_row;
+    if (ends)
+        s->out += p->out_row;
+}
+
+MATH_INLINE bool strip(const hm_conv_plane *plane, const int64_t first, const int vectors)
+{
+    const hm_conv_plane p = *plane; /* which results cannot overwrite */
+    strip_job s = {.source = p.source, .out = p.out, .poison = vec_of(0.0)};
+    s.bias = p.bias ? vec_broadcast(p.bias) : vec_of(0.0);
     UNROLL (k, 0, 9) {
-        weight[k] = vec_broadcast(p->weights + k);
+        s.weight[k] = vec_broadcast(p.weights + k);
     }
     UNROLL (j, 0, vectors) {
-        oldest[j] = middle[j] = vec_of(0.0);
-        x[j] = (first + j) * VEC_WIDTH;
-        x[j] = x[j] + VEC_WIDTH <= p->width ? x[j] : p->width - VEC_WIDTH;
+        s.x[j] = (first + j) * VEC_WIDTH;
+        s.x[j] = s.x[j] + VEC_WIDTH <= p.width ? s.x[j] : p.width - VEC_WIDTH;
+        s.middle[j] = vec_of(0.0);
     }
-    const vec bias = p->bias ? vec_broadcast(p->bias) : vec_of(0.0);
-    const double *source = p->source;
-    double *out = p->out - 2 * p->out_row; /* the chains of rows -2 and -1 end unseen */
-    for (int64_t y = 0; y < p->rows + 2; y++, source += p->source_row, out += p->out_row)
+    strip_row(&s, &p, vectors, false, false, true);
+    strip_row(&s, &p, vectors, false, true, true);
+    const double *next = p.next + first * VEC_WIDTH * p.rows;
+    for (int64_t y = 1; y < p.rows - 1; y++, next += vectors * VEC_WIDTH) {
         UNROLL (j, 0, vectors) {
-            vec youngest = vec_of(0.0);
-            UNROLL (k, 0, 3) {
-                const vec v = vec_load(source + x[j] + k * p->tap);
-                oldest[j] = vec_fma(weight[6 + k], v, oldest[j]);
-                middle[j] = vec_fma(weight[3 + k], v, middle[j]);
-                youngest = vec_fma(weight[k], v, youngest);
-            }
-            if (y >= 2) {
-                const vec result = oldest[j] + bias + vec_of(0.0);
-                poison = vec_fma(result, vec_of(0.0), poison);
-                vec_store(out + x[j], result);
-            }
-            oldest[j] = middle[j];
-            middle[j] = youngest;
+            __builtin_prefetch(next + j * VEC_WIDTH, 1);
         }
-    return !vec_mask_any(vec_is_nan(poison));
+        strip_row(&s, &p, vectors, true, true, true);
+    }
+    if (p.rows > 1)
+        strip_row(&s, &p, vectors, true, true, false);
+    strip_row(&s, &p, vectors, true, false, false);
+    return !vec_is_tainted(s.poison);
 }
 
 #define STRIP(vectors) \
@@ -684,6 +713,14 @@ static weights_function *const weights_tiles[TILE_VECTORS][MOST_ROWS] = {
 #endif
 };
 
+/* A tile's share, one of `parts`, in fetching what is packed next. */
+static void fetch_next(const hm_conv_weights_block *b, int64_t part, int64_t parts)
+{
+    for (int64_t r = b->next_rows * part / parts; r < b->next_rows * (part + 1) / parts; r++)
+        for (int64_t i = 0; i < b->next_count; i += LINE)
+            __builtin_prefetch(b->next + r * b->next_row + i, 0, 2);
+}
+
 /* One sliver of the rows of a panel of columns j ... */
 static bool weights_sliver(const hm_conv_weights_block *b, int64_t j, int64_t slivers, int64_t s)
 {
@@ -710,8 +747,11 @@ static bool weights(const hm_conv_weights_block *b)
             const int64_t vectors = (b->columns - j + VEC_WIDTH - 1) / VEC_WIDTH;
             const int height = most_rows[(vectors < TILE_VECTORS ? vectors : TILE_VECTORS) - 1];
             const int64_t slivers = (b->rows + height - 1) / height;
-            for (int64_t s = 0; s < slivers; s++)
+            for (int64_t s = 0; s < slivers; s++) {
+                if (j == 0)
+                    fetch_next(b, s, slivers);
                 finite &= weights_sliver(b, j, slivers, s);
+            }
         }
     } else {
         const int64_t slivers = (b->rows + TILE_ROWS - 1) / TILE_ROWS;
