@@ -35,7 +35,7 @@ VEC_INLINE void over_lanes(lane_step *step, const vec *constants, const double *
         UNROLL (k, 0, VEC_PER_CONTRACT)
             lanes[k] = step(lanes[k], vec_load(x + i + k * VEC_WIDTH),
                             vec_load(y + i + k * VEC_WIDTH), constants);
-    if (i < n)
+    for (; i < n; i += VEC_CONTRACT_LANES) /* once; GCC unrolls early inside of loops alone */
         UNROLL (k, 0, VEC_PER_CONTRACT) {
             const size_t count = lanes_before(n, i + k * VEC_WIDTH);
             const vec next = step(lanes[k], vec_load_partial(x + i + k * VEC_WIDTH, count),
@@ -44,22 +44,33 @@ VEC_INLINE void over_lanes(lane_step *step, const vec *constants, const double *
         }
 }
 
-/* Two sets of lanes over one reading of x. */
+/* Four vectors of two sets of lanes, from vector `from` on, over `whole` rows of lanes. */
+VEC_INLINE void over_four_twice(lane_step *one, lane_step *other, const vec *constants,
+                                const double *x, int64_t whole, int from, vec *first, vec *second)
+{
+    for (int64_t i = from * VEC_WIDTH; i < whole; i += VEC_CONTRACT_LANES)
+        UNROLL (k, from, from + 4) {
+            const vec v = vec_load(x + i + (k - from) * VEC_WIDTH);
+            first[k] = one(first[k], v, v, constants);
+            second[k] = other(second[k], v, v, constants);
+        }
+}
+
+/* Two sets of lanes over one reading of x: no more of them at a time than there are registers for. */
 VEC_INLINE void over_lanes_twice(lane_step *one, lane_step *other, const vec *constants,
                                  const double *x, int64_t n, vec first[VEC_PER_CONTRACT],
                                  vec second[VEC_PER_CONTRACT])
 {
-    int64_t i = 0;
-    for (; i + VEC_CONTRACT_LANES <= n; i += VEC_CONTRACT_LANES)
-        UNROLL (k, 0, VEC_PER_CONTRACT) {
-            const vec v = vec_load(x + i + k * VEC_WIDTH);
-            first[k] = one(first[k], v, v, constants);
-            second[k] = other(second[k], v, v, constants);
-        }
-    if (i < n) {
-        over_lanes(one, constants, x + i, x + i, n - i, first);
-        over_lanes(other, constants, x + i, x + i, n - i, second);
+    const int64_t whole = n / VEC_CONTRACT_LANES * VEC_CONTRACT_LANES;
+    over_four_twice(one, other, constants, x, whole, 0, first, second);
+    if (VEC_PER_CONTRACT > 4)
+        over_four_twice(one, other, constants, x, whole, 4, first, second);
+    if (VEC_PER_CONTRACT > 8) {
+        over_four_twice(one, other, constants, x, whole, 8, first, second);
+        over_four_twice(one, other, constants, x, whole, 12, first, second);
     }
+    over_lanes(one, constants, x + whole, x + whole, n - whole, first);
+    over_lanes(other, constants, x + whole, x + whole, n - whole, second);
 }
 
 /*

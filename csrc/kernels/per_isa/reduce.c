@@ -142,12 +142,7 @@ static hm_moments moments(const double *x, int64_t n)
     const double guess = sum(x, n) / (double)n;
     const vec mean = vec_of(guess);
     vec deviations[VEC_PER_CONTRACT] = {{0}}, squares[VEC_PER_CONTRACT] = {{0}};
-    if (VEC_PER_CONTRACT > 4) { /* two sets of lanes are more than there are registers */
-        over_lanes(deviation_step, &mean, x, x, n, deviations);
-        over_lanes(square_deviation_step, &mean, x, x, n, squares);
-    } else {
-        over_lanes_twice(deviation_step, square_deviation_step, &mean, x, n, deviations, squares);
-    }
+    over_lanes_twice(deviation_step, square_deviation_step, &mean, x, n, deviations, squares);
     return corrected_moments(guess, vec_fold_add(deviations), vec_fold_add(squares), n);
 }
 

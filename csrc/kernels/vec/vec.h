@@ -183,16 +183,24 @@ VEC_INLINE double vec_sum_halves(vec x)
     return lane[0];
 }
 
-/*
- * The 32 lanes of the numerics contract, folded 16, 8, 4, 2, 1. lanes[k] holds contract lanes
- * k*VEC_WIDTH ..., and is used up.
- */
-VEC_INLINE double vec_fold_add(vec lanes[VEC_PER_CONTRACT])
+/* Of four vectors that stand `apart` from each other. */
+VEC_INLINE vec vec_fold_four(const vec *lanes, int apart)
 {
-    for (int h = VEC_PER_CONTRACT / 2; h; h /= 2)
-        for (int k = 0; k < h; k++)
-            lanes[k] += lanes[k + h];
-    return vec_sum_halves(lanes[0]);
+    return (lanes[0] + lanes[2 * apart]) + (lanes[apart] + lanes[3 * apart]);
+}
+
+/*
+ * The 32 lanes of the numerics contract, folded 16, 8, 4, 2, 1; lanes[k] holds contract lanes
+ * k*VEC_WIDTH .... Written as a loop it stays one, and GCC keeps the lanes in memory for its sake.
+ */
+VEC_INLINE double vec_fold_add(const vec lanes[VEC_PER_CONTRACT])
+{
+    if (VEC_PER_CONTRACT == 4)
+        return vec_sum_halves(vec_fold_four(lanes, 1));
+    if (VEC_PER_CONTRACT == 8)
+        return vec_sum_halves(vec_fold_four(lanes, 2) + vec_fold_four(lanes + 1, 2));
+    return vec_sum_halves((vec_fold_four(lanes, 4) + vec_fold_four(lanes + 2, 4)) +
+                          (vec_fold_four(lanes + 1, 4) + vec_fold_four(lanes + 3, 4)));
 }
 
 /* Largest and smallest lane; some NaN or not where a lane is NaN, so check for NaN elsewhere. Of +0
