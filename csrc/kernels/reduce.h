@@ -69,8 +69,6 @@ typedef struct hm_reduce_kernels {
      */
     void (*column_sums)(const double *x, int64_t rows, int64_t stride, int64_t columns,
                         double *out);
-    void (*column_square_sums)(const double *x, int64_t rows, int64_t stride, int64_t columns,
-                               double *out);
     void (*column_moments)(const double *x, int64_t rows, int64_t stride, int64_t columns,
                            hm_moments *out); /* rows >= 1 */
     void (*column_maxima)(const double *x, int64_t rows, int64_t stride, int64_t columns,

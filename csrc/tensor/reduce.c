@@ -380,7 +380,7 @@ typedef struct column_kind {
                  double rows_right);
 } column_kind;
 
-enum { PANEL = 64, MOST_PARTS = 2 };
+enum { PANEL = 64, MOST_PARTS = 2, PANEL_PARTS = PANEL * MOST_PARTS };
 
 static void block_sums(const hm_kernels *k, const double *x, int64_t rows, int64_t stride,
                        int64_t columns, double *out)
@@ -452,7 +452,7 @@ static const column_kind column_maximum = {1, block_maxima, join_column_maxima};
 static const column_kind column_minimum = {1, block_minima, join_column_minima};
 static const column_kind column_moment = {2, block_moments, join_column_moments};
 
-/* The same binary counter as reduce_range, over panels of columns <= PANEL. */
+/* The same binary counter as reduce_range, over a panel of columns with at most PANEL_PARTS parts. */
 static void reduce_panel(const hm_kernels *k, const column_kind *kind, const double *x,
                          int64_t rows, int64_t stride, int64_t columns, double *out)
 {
@@ -460,7 +460,7 @@ static void reduce_panel(const hm_kernels *k, const column_kind *kind, const dou
         kind->block(k, x, rows, stride, columns, out);
         return;
     }
-    double waiting[LEVELS][PANEL * MOST_PARTS], counts[LEVELS];
+    double waiting[LEVELS][PANEL_PARTS], counts[LEVELS];
     int height = 0;
     int64_t block = 0;
     for (int64_t first = 0; first < rows; first += HM_BLOCK) {
@@ -491,7 +491,7 @@ typedef struct axis_task {
     int64_t outer, extent, inner;
     double divisor;
     double *out, *variance; /* out: sums, maxima or means; both may be NULL for moments */
-    int64_t panels, units_per_chunk, units;
+    int64_t panel, panels, units_per_chunk, units; /* panel: columns of one */
 } axis_task;
 
 static double mean_of(hm_wide total, double divisor)
@@ -542,7 +542,7 @@ static void reduce_unit(const axis_task *t, int64_t slab, int64_t at, int64_t co
                          t->inner, columns, out);
         return;
     }
-    double parts[PANEL * MOST_PARTS];
+    double parts[PANEL_PARTS];
     if (t->inner > 1) {
         reduce_panel(t->kernels, t->kind == AXIS_SUM ? &column_sum : &column_moment, x, t->extent,
                      t->inner, columns, parts);
@@ -605,8 +605,8 @@ static void axis_chunk(void *task, int64_t chunk)
             reduce_short_rows(t, first, least(t->outer - first, PANEL));
             continue;
         }
-        const int64_t slab = unit / t->panels, at = unit % t->panels * PANEL;
-        reduce_unit(t, slab, at, least(t->inner - at, PANEL));
+        const int64_t slab = unit / t->panels, at = unit % t->panels * t->panel;
+        reduce_unit(t, slab, at, least(t->inner - at, t->panel));
     }
 }
 
@@ -616,9 +616,10 @@ static void run_axis(const hm_context *ctx, axis_task *t)
     if (t->outer == 0 || t->inner == 0)
         return;
     t->kernels = hm_context_kernels(ctx);
-    t->panels = (t->inner - 1) / PANEL + 1;
+    t->panel = t->kind == AXIS_MOMENTS ? PANEL : PANEL_PARTS;
+    t->panels = (t->inner - 1) / t->panel + 1;
     t->units = rows_are_short(t) ? (t->outer - 1) / PANEL + 1 : t->outer * t->panels;
-    const int64_t columns = rows_are_short(t) ? PANEL : least(t->inner, PANEL);
+    const int64_t columns = rows_are_short(t) ? PANEL : least(t->inner, t->panel);
     const int64_t unit_elements = t->extent * columns + 1;
     t->units_per_chunk = 32768 / unit_elements + 1;
     hm_parallel_for(ctx, (t->units - 1) / t->units_per_chunk + 1, axis_chunk, t);

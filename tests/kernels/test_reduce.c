@@ -180,9 +180,9 @@ static void test_reduce__zeros_have_no_sign(const hm_reduce_kernels *k)
 
 static void test_reduce__columns(const hm_reduce_kernels *k)
 {
-    enum { WIDEST = 70 };
+    enum { WIDEST = 150 };
     static double matrix[200 * WIDEST];
-    double sums[WIDEST], squares[WIDEST], maxima[WIDEST], minima[WIDEST];
+    double sums[WIDEST], maxima[WIDEST], minima[WIDEST];
     hm_moments moments[WIDEST];
     uint64_t state = 2;
     for (int i = 0; i < 200 * WIDEST; i++)
@@ -193,7 +193,6 @@ static void test_reduce__columns(const hm_reduce_kernels *k)
         for (int64_t columns = 1; columns <= WIDEST; columns += columns < 20 ? 1 : 7) {
             const int64_t rows = heights[h], stride = WIDEST;
             k->column_sums(matrix, rows, stride, columns, sums);
-            k->column_square_sums(matrix, rows, stride, columns, squares);
             k->column_maxima(matrix, rows, stride, columns, maxima);
             k->column_minima(matrix, rows, stride, columns, minima);
             if (rows > 0)
@@ -207,7 +206,6 @@ static void test_reduce__columns(const hm_reduce_kernels *k)
                 }
                 CHECK(same(maxima[j], most) && same(minima[j], least));
                 CHECK(same(sums[j], plain_sum(add, 0, column, column, stride, rows)));
-                CHECK(same(squares[j], plain_sum(add_product, 0, column, column, stride, rows)));
                 if (rows > 0) {
                     const hm_moments right = plain_moments(column, stride, rows);
                     CHECK(same(moments[j].mean, right.mean) &&
