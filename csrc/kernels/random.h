@@ -32,12 +32,13 @@ typedef struct hm_random_kernels {
 
     /*
      * Dropout. mask[i], a uniform, becomes `scale` where it is at least `probability`, else 0, and
-     * out[i] = x[i] * mask[i]; `spread` does so with one factor for all. They return whether all of
-     * out is finite.
+     * out[i] = x[i] * mask[i]; `spread` does so with one factor for all, and may write a mask that is
+     * to lie `aside` past the caches. They return whether all of out is finite.
      */
     bool (*drop)(const double *x, int64_t n, double probability, double scale, double *mask,
                  double *out);
-    bool (*spread)(const double *x, int64_t n, double factor, double *mask, double *out);
+    bool (*spread)(const double *x, int64_t n, double factor, bool aside, double *mask,
+                   double *out);
 } hm_random_kernels;
 
 #endif

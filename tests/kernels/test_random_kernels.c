@@ -152,7 +152,7 @@ static void test_drop__and_spread(void)
 
                 fill(out, ROOM, untouched);
                 fill(mask, ROOM, untouched);
-                CHECK(k->random->spread(x, n, -0.75, mask + first, out + first));
+                CHECK(k->random->spread(x, n, -0.75, (l + first) % 2, mask + first, out + first));
                 for (int64_t i = 0; i < n; i++)
                     expected[first + i] = x[i] * -0.75;
                 check_part(first, n);
@@ -174,10 +174,10 @@ static void test_drop__tells_of_what_is_not_finite(void)
                 x[at] = bad[b];
                 memset(mask, 0, sizeof mask); /* all are dropped: 0 times what is finite is 0 */
                 CHECK(k->random->drop(x, 100, 0.5, 2.0, mask, output) == (b == 3));
-                CHECK(k->random->spread(x, 100, 0.0, mask, output) == (b == 3));
+                CHECK(k->random->spread(x, 100, 0.0, b % 2, mask, output) == (b == 3));
                 fill(uniforms, 100, 0.5);
                 CHECK(!k->random->drop(x, 100, 0.5, 2.0, uniforms, output));
-                CHECK(!k->random->spread(x, 100, 2.0, mask, output));
+                CHECK(!k->random->spread(x, 100, 2.0, b % 2, mask, output));
             }
 }
 

@@ -174,25 +174,41 @@ static bool drop(const double *x, int64_t n, double probability, double scale, d
     return !vec_is_tainted(taint);
 }
 
-static bool spread(const double *x, int64_t n, double factor, double *mask, double *out)
+/* Fewer than a vector of them. */
+VEC_INLINE vec spread_few(const double *x, size_t count, vec factor, double *mask, double *out)
+{
+    if (count == 0)
+        return vec_of(0.0);
+    const vec y = vec_load_partial(x, count) * factor;
+    vec_store_partial(mask, count, factor);
+    vec_store_partial(out, count, y);
+    return y;
+}
+
+VEC_INLINE bool spread_by(void (*store)(double *p, vec x), const double *x, int64_t n,
+                          double factor, double *mask, double *out)
 {
     const vec m = vec_of(factor);
-    vec taint = vec_of(0.0);
-    int64_t at = 0;
+    const int64_t unaligned = (int64_t)(-((uintptr_t)mask / sizeof *mask) % VEC_WIDTH);
+    int64_t at = unaligned < n ? unaligned : n;
+    vec taint = vec_taint(vec_of(0.0), spread_few(x, (size_t)at, m, mask, out));
     for (; at + VEC_WIDTH <= n; at += VEC_WIDTH) {
         const vec y = vec_load(x + at) * m;
         taint = vec_taint(taint, y);
-        vec_store(mask + at, m);
+        store(mask + at, m);
         vec_store(out + at, y);
     }
-    if (at < n) {
-        const size_t count = lanes_left(n, at);
-        const vec y = vec_load_partial(x + at, count) * m;
-        taint = vec_taint(taint, y);
-        vec_store_partial(mask + at, count, m);
-        vec_store_partial(out + at, count, y);
-    }
+    taint = vec_taint(taint, spread_few(x + at, lanes_left(n, at), m, mask + at, out + at));
     return !vec_is_tainted(taint);
+}
+
+static bool spread(const double *x, int64_t n, double factor, bool aside, double *mask, double *out)
+{
+    if (!aside)
+        return spread_by(vec_store, x, n, factor, mask, out);
+    const bool finite = spread_by(vec_store_aside, x, n, factor, mask, out);
+    vec_store_aside_done();
+    return finite;
 }
 
 extern const hm_random_kernels HM_K(random);

@@ -95,6 +95,8 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  *   vec_pair_lefts  vec_pair_rights  as vec_even and vec_odd, the lanes in whatever order is cheapest;
  *                            vec_in_pair_order(x) is x in that order, and in its own one again if twice
  *   vec_pairs_low  vec_pairs_high    as vec_zip_low and vec_zip_high, of lanes in that order
+ *   vec_store_aside(p, x)    past the caches, p at a multiple of a vector's size; before another thread may
+ *                            look, vec_store_aside_done()
  *   vec_taint(t, x)          t + 0 x: a zero stays zero until x is infinite or NaN, then it is NaN
  */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)

@@ -38,6 +38,10 @@ VEC_INLINE vec vec_load_over(vec x, vec_mask m, const double *p)
     return _mm256_blendv_pd(x, _mm256_loadu_pd(p), (vec)m);
 }
 
+VEC_INLINE void vec_store_aside(double *p, vec x) { _mm256_stream_pd(p, x); }
+
+VEC_INLINE void vec_store_aside_done(void) { _mm_sfence(); }
+
 VEC_INLINE vec vec_fma(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
 
 VEC_INLINE vec vec_fnma(vec a, vec b, vec c) { return _mm256_fnmadd_pd(a, b, c); }
