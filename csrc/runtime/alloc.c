@@ -1,7 +1,6 @@
 #include "runtime/alloc.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -10,7 +9,7 @@ enum { NEVER = -1 };
 static _Atomic int64_t until_failure = NEVER;
 static atomic_int failed;
 
-static bool refused(void)
+bool hm_alloc_refused(void)
 {
     if (atomic_load_explicit(&until_failure, memory_order_relaxed) == NEVER)
         return false;
@@ -34,18 +33,21 @@ int hm_test_allocation_failed(void) { return atomic_load(&failed); }
 /* malloc(0) may be NULL, which here would read as a failure. */
 static size_t at_least_one(size_t bytes) { return bytes ? bytes : 1; }
 
-void *hm_alloc(size_t bytes) { return refused() ? NULL : malloc(at_least_one(bytes)); }
+void *hm_alloc(size_t bytes) { return hm_alloc_refused() ? NULL : malloc(at_least_one(bytes)); }
 
-void *hm_alloc_zeroed(size_t bytes) { return refused() ? NULL : calloc(1, at_least_one(bytes)); }
+void *hm_alloc_zeroed(size_t bytes)
+{
+    return hm_alloc_refused() ? NULL : calloc(1, at_least_one(bytes));
+}
 
 void *hm_realloc(void *block, size_t bytes)
 {
-    return refused() ? NULL : realloc(block, at_least_one(bytes));
+    return hm_alloc_refused() ? NULL : realloc(block, at_least_one(bytes));
 }
 
 void *hm_alloc_aligned(size_t bytes, size_t alignment)
 {
-    if (refused() || bytes > (size_t)PTRDIFF_MAX - alignment)
+    if (hm_alloc_refused() || bytes > (size_t)PTRDIFF_MAX - alignment)
         return NULL;
     size_t rounded = (at_least_one(bytes) + alignment - 1) / alignment * alignment;
     return aligned_alloc(alignment, rounded);
@@ -56,7 +58,7 @@ void hm_free(void *block) { free(block); }
 /* Twice as much is certain to hold a multiple; what stands before and after it goes back. */
 void *hm_map(size_t bytes)
 {
-    if (refused() || bytes > (size_t)PTRDIFF_MAX / 2)
+    if (hm_alloc_refused() || bytes > (size_t)PTRDIFF_MAX / 2)
         return NULL;
     char *room = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED)

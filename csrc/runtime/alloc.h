@@ -6,6 +6,7 @@
 #ifndef HM_ALLOC_H
 #define HM_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,5 +31,8 @@ void hm_unmap(void *pages, size_t bytes);
  */
 void hm_test_fail_allocation(int64_t n);
 int hm_test_allocation_failed(void);
+
+/* Is this the one that fails? For whoever hands out memory it has kept, which counts like any other. */
+bool hm_alloc_refused(void);
 
 #endif

@@ -51,13 +51,18 @@ static bool is_marked(block b, int with)
     return true;
 }
 
-/* Around every step of sizes, from what malloc has to what huge pages have. */
+/* Around every step of sizes, from what malloc has to what huge pages have; the smallest of all lie apart too. */
 static void test_blocks__lie_apart(void)
 {
-    enum { MOST = 400 };
+    enum { MOST = 600 };
     block blocks[MOST];
     int count = 0;
-    for (size_t base = 16 << 10; base <= 4 * MIB; base *= 2)
+    for (size_t bytes = 0; bytes <= 130; bytes += 13) {
+        blocks[count] = take(bytes);
+        mark(blocks[count], count);
+        count++;
+    }
+    for (size_t base = 256; base <= 4 * MIB; base *= 2)
         for (size_t quarter = 4; quarter < 8; quarter++)
             for (size_t off = 0; off < 3; off++) {
                 const size_t bytes = base / 4 * quarter + off * HM_ALIGNMENT - 1;
@@ -181,6 +186,10 @@ static void test_out_of_memory__is_no_block(void)
         CHECK(hm_block_take(bytes, &capacity) == NULL);
         hm_test_fail_allocation(-1);
         give(take(bytes));
+        hm_test_fail_allocation(0); /* what was kept counts as well */
+        CHECK(hm_block_take(bytes, &capacity) == NULL);
+        CHECK(hm_test_allocation_failed());
+        hm_test_fail_allocation(-1);
     }
     hm_buffer_cache_clear();
 }
