@@ -75,17 +75,24 @@ VEC_INLINE bool vec_mask_any(vec_mask m) { return (m[0] | m[1]) != 0; }
 VEC_INLINE bool vec_mask_all(vec_mask m) { return (m[0] & m[1]) != 0; }
 
 #if defined(__SSE2__)
-/* GCC 12 sees a selection in the plain operators and, at -O1, crashes over one that SSE2 cannot make. */
+/*
+ * GCC 12 sees a selection in the plain operators and crashes, at -O1 or under a sanitizer, over one that
+ * SSE2 cannot make.
+ */
 VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
 {
     return _mm_or_pd(_mm_and_pd((vec)m, a), _mm_andnot_pd((vec)m, b));
 }
+
+VEC_INLINE vec vec_keep(vec_mask m, vec a) { return _mm_and_pd((vec)m, a); }
 
 VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b)
 {
     return (vec_int)vec_select(m, (vec)a, (vec)b);
 }
 #else
+VEC_INLINE vec vec_keep(vec_mask m, vec a) { return vec_from_bits(m & vec_bits(a)); }
+
 VEC_INLINE vec_int vec_int_select(vec_mask m, vec_int a, vec_int b) { return (m & a) | (~m & b); }
 
 VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
@@ -93,8 +100,6 @@ VEC_INLINE vec vec_select(vec_mask m, vec a, vec b)
     return (vec)vec_int_select(m, (vec_int)a, (vec_int)b);
 }
 #endif
-
-VEC_INLINE vec vec_keep(vec_mask m, vec a) { return vec_from_bits(m & vec_bits(a)); }
 
 VEC_INLINE vec vec_min(vec a, vec b) { return vec_select(vec_less(a, b), a, b); }
 
