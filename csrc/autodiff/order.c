@@ -5,6 +5,7 @@
 #include "runtime/alloc.h"
 
 enum { FREE = -1, FIRST_CAPACITY = 64, DIGIT = 11, BUCKETS = 1 << DIGIT };
+enum { NEAR = 2, DENSE = 8 }; /* how wide the near table is, by capacity: at least, and at most */
 
 /* The entry in the table of far nodes for a serial, or the free one where it belongs. */
 static int32_t *far_entry(const hm_order *order, uint64_t serial)
@@ -84,7 +85,21 @@ static bool grow(hm_order *order, int64_t capacity)
     if (!nodes)
         return false;
     order->nodes = nodes;
-    return grow_near(order, (uint64_t)capacity * 2);
+    const uint64_t near = (uint64_t)capacity * NEAR;
+    return order->near_size >= near || grow_near(order, near);
+}
+
+/*
+ * Room for one more among the far. A graph and its gradient are two chains that are walked down side by side: the
+ * older one is near, too, as soon as the table may be that wide, and then needs no hashing.
+ */
+static bool make_room(hm_order *order, int64_t capacity)
+{
+    while ((uint64_t)order->far_count * 2 > order->mask &&
+           order->near_size * 2 <= (uint64_t)capacity * DENSE)
+        if (!grow_near(order, order->near_size * 2))
+            return false;
+    return (uint64_t)order->far_count * 2 <= order->mask || remake_far(order, order->mask * 2 + 1);
 }
 
 /* Take a node in, unless it is there already. The table of far nodes stays half empty at least. */
@@ -97,7 +112,7 @@ static bool add(hm_order *order, hm_node *node, int64_t *capacity)
             return false;
         *capacity *= 2;
     }
-    if ((uint64_t)order->far_count * 2 > order->mask && !remake_far(order, order->mask * 2 + 1))
+    if (!make_room(order, *capacity))
         return false;
     order->nodes[order->count] = node;
     note(order, (int32_t)order->count++);
