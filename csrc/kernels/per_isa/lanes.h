@@ -38,6 +38,8 @@ VEC_INLINE void over_lanes(lane_step *step, const vec *constants, const double *
     for (; i < n; i += VEC_CONTRACT_LANES) /* once; GCC unrolls early inside of loops alone */
         UNROLL (k, 0, VEC_PER_CONTRACT) {
             const size_t count = lanes_before(n, i + k * VEC_WIDTH);
+            if (count == 0)
+                continue;
             const vec next = step(lanes[k], vec_load_partial(x + i + k * VEC_WIDTH, count),
                                   vec_load_partial(y + i + k * VEC_WIDTH, count), constants);
             lanes[k] = vec_select(first_lanes(count), next, lanes[k]);
