@@ -32,13 +32,14 @@ typedef struct hm_random_kernels {
 
     /*
      * Dropout. mask[i], a uniform, becomes `scale` where it is at least `probability`, else 0, and
-     * out[i] = x[i] * mask[i]; `spread` does so with one factor for all, and may write a mask that is
-     * to lie `aside` past the caches. They return whether all of out is finite.
+     * out[i] = x[i] * mask[i]; `spread` does so with one factor for each of `planes` planes of n. If
+     * `aside` is 1 it may write the mask past the caches, if it is 2 both. They return whether all of
+     * out is finite.
      */
     bool (*drop)(const double *x, int64_t n, double probability, double scale, double *mask,
                  double *out);
-    bool (*spread)(const double *x, int64_t n, double factor, bool aside, double *mask,
-                   double *out);
+    bool (*spread)(const double *x, int64_t planes, int64_t n, const double *factor, int aside,
+                   double *mask, double *out);
 } hm_random_kernels;
 
 #endif

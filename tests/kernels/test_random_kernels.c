@@ -126,6 +126,7 @@ static void test_philox__is_the_generator(void)
 static void test_drop__and_spread(void)
 {
     static double x[ROOM], uniforms[ROOM], mask[ROOM];
+    const double factor = -0.75;
     const hm_kernels *k;
     uint64_t state = 7;
     for (int64_t i = 0; i < ROOM; i++) {
@@ -152,7 +153,8 @@ static void test_drop__and_spread(void)
 
                 fill(out, ROOM, untouched);
                 fill(mask, ROOM, untouched);
-                CHECK(k->random->spread(x, n, -0.75, (l + first) % 2, mask + first, out + first));
+                CHECK(k->random->spread(x, 1, n, &factor, (int)(l + first) % 3, mask + first,
+                                        out + first));
                 for (int64_t i = 0; i < n; i++)
                     expected[first + i] = x[i] * -0.75;
                 check_part(first, n);
@@ -162,10 +164,30 @@ static void test_drop__and_spread(void)
             }
 }
 
+/* Planes side by side, however they are stored. */
+static void test_spread__planes(void)
+{
+    enum { PLANES = 5, MOST = 40 };
+    static const double factor[PLANES] = {2.0, 0.0, -0.75, 1.0, 0.0};
+    static double x[PLANES * MOST], mask[PLANES * MOST + 4], output[PLANES * MOST + 4];
+    const hm_kernels *k;
+    uint64_t state = 8;
+    for (int i = 0; i < PLANES * MOST; i++)
+        x[i] = next_spread(&state, 40);
+    for (int isa = 0; (k = next_table(&isa));)
+        for (int64_t n = 0; n <= MOST; n++)
+            for (int off = 0; off < 12; off++) {
+                double *m = mask + off / 3, *y = output + (off & 1) * 2;
+                CHECK(k->random->spread(x, PLANES, n, factor, off % 3, m, y));
+                for (int64_t i = 0; i < PLANES * n; i++)
+                    CHECK(same(m[i], factor[i / n]) && same(y[i], x[i] * factor[i / n]));
+            }
+}
+
 static void test_drop__tells_of_what_is_not_finite(void)
 {
     static double x[100], uniforms[100], mask[100], output[100];
-    static const double bad[] = {NAN, INFINITY, -INFINITY, 1.7e308};
+    static const double bad[] = {NAN, INFINITY, -INFINITY, 1.7e308}, none = 0.0, twice = 2.0;
     const hm_kernels *k;
     for (int isa = 0; (k = next_table(&isa));)
         for (int b = 0; b < 4; b++)
@@ -174,16 +196,17 @@ static void test_drop__tells_of_what_is_not_finite(void)
                 x[at] = bad[b];
                 memset(mask, 0, sizeof mask); /* all are dropped: 0 times what is finite is 0 */
                 CHECK(k->random->drop(x, 100, 0.5, 2.0, mask, output) == (b == 3));
-                CHECK(k->random->spread(x, 100, 0.0, b % 2, mask, output) == (b == 3));
+                CHECK(k->random->spread(x, 1, 100, &none, b % 3, mask, output) == (b == 3));
                 fill(uniforms, 100, 0.5);
                 CHECK(!k->random->drop(x, 100, 0.5, 2.0, uniforms, output));
-                CHECK(!k->random->spread(x, 100, 2.0, b % 2, mask, output));
+                CHECK(!k->random->spread(x, 1, 100, &twice, b % 3, mask, output));
             }
 }
 
 int main(void)
 {
     RUN(test_drop__and_spread);
+    RUN(test_spread__planes);
     RUN(test_drop__tells_of_what_is_not_finite);
     RUN(test_box_muller__is_the_same_everywhere);
     RUN(test_bell__is_right_and_the_same_everywhere);

@@ -185,8 +185,11 @@ VEC_INLINE vec spread_few(const double *x, size_t count, vec factor, double *mas
     return y;
 }
 
-VEC_INLINE bool spread_by(void (*store)(double *p, vec x), const double *x, int64_t n,
-                          double factor, double *mask, double *out)
+typedef void vec_store_how(double *p, vec x);
+
+/* What of the plane is not finite shows in what comes back. */
+VEC_INLINE vec spread_by(vec_store_how *store_mask, vec_store_how *store_out, const double *x,
+                         int64_t n, double factor, double *mask, double *out)
 {
     const vec m = vec_of(factor);
     const int64_t unaligned = (int64_t)(-((uintptr_t)mask / sizeof *mask) % VEC_WIDTH);
@@ -195,20 +198,27 @@ VEC_INLINE bool spread_by(void (*store)(double *p, vec x), const double *x, int6
     for (; at + VEC_WIDTH <= n; at += VEC_WIDTH) {
         const vec y = vec_load(x + at) * m;
         taint = vec_taint(taint, y);
-        store(mask + at, m);
-        vec_store(out + at, y);
+        store_mask(mask + at, m);
+        store_out(out + at, y);
     }
-    taint = vec_taint(taint, spread_few(x + at, lanes_left(n, at), m, mask + at, out + at));
-    return !vec_is_tainted(taint);
+    return vec_taint(taint, spread_few(x + at, lanes_left(n, at), m, mask + at, out + at));
 }
 
-static bool spread(const double *x, int64_t n, double factor, bool aside, double *mask, double *out)
+static bool spread(const double *x, int64_t planes, int64_t n, const double *factor, int aside,
+                   double *mask, double *out)
 {
-    if (!aside)
-        return spread_by(vec_store, x, n, factor, mask, out);
-    const bool finite = spread_by(vec_store_aside, x, n, factor, mask, out);
+    const bool alike = ((uintptr_t)mask - (uintptr_t)out) % sizeof(vec) == 0;
+    vec taint = vec_of(0.0);
+    for (int64_t i = 0; i < planes; i++, x += n, mask += n, out += n) {
+        if (aside == 0)
+            taint += spread_by(vec_store, vec_store, x, n, factor[i], mask, out);
+        else if (aside == 1 || !alike)
+            taint += spread_by(vec_store_aside, vec_store, x, n, factor[i], mask, out);
+        else
+            taint += spread_by(vec_store_aside, vec_store_aside, x, n, factor[i], mask, out);
+    }
     vec_store_aside_done();
-    return finite;
+    return !vec_is_tainted(taint);
 }
 
 extern const hm_random_kernels HM_K(random);
