@@ -251,8 +251,11 @@ static void check_adam(const hm_kernels *k, size_t n, int scales, int decays, in
     double *const to_m = in_place ? m : new_m, *const to_v = in_place ? v : new_v;
     for (size_t i = 0; i < n; i++) {
         g[i] = some_number();
-        v[i] = i % 50 == 7 ? 0x1p-1000 : fabs(some_number());
-        g[i] = i % 50 == 7 ? 0x1p-505 : g[i];
+        v[i] = fabs(some_number());
+        if (i % 50 >= 7 && i % 50 < 10) { /* roots at the ends of what there is */
+            v[i] = i % 50 == 7 ? 0x1p-1000 : i % 50 == 8 ? 0x1p-1074 : 0;
+            g[i] = i % 50 == 7 ? 0x1p-505 : 0;
+        }
         m[i] = some_number();
         p[i] = some_number();
         wanted[i] = adam(scales ? g[i] * half : g[i], (adam_state){p[i], m[i], v[i]}, decays);

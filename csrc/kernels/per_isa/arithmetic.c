@@ -55,19 +55,38 @@ VEC_INLINE bool are_moderate(const int vectors, const vec *a)
  * a/b rounded to nearest (Brisebarre, Muller and Raina 2004), as long as nothing on the way leaves the
  * normal numbers. (True for all pairs of numbers of 3 to 12 bits.)
  */
+VEC_INLINE void divide_moderate(const int vectors, vec *a, double b)
+{
+    const vec divisor = vec_of(b), y = vec_of(1 / b);
+    UNROLL (j, 0, vectors) {
+        const vec q = a[j] * y;
+        a[j] = vec_fma(vec_fma(-q, divisor, a[j]), y, q);
+    }
+}
+
+VEC_INLINE bool multiplies_instead(double b)
+{
+    return MULTIPLIES_FAST && fabs(b) >= 0x1p-100 && fabs(b) <= 0x1p100;
+}
+
 VEC_INLINE void divide_by_number(const int vectors, vec *a, double b)
 {
-    const bool moderate = fabs(b) >= 0x1p-100 && fabs(b) <= 0x1p100;
-    const vec divisor = vec_of(b);
-    if (MULTIPLIES_FAST && moderate && are_moderate(vectors, a)) {
-        const vec y = vec_of(1 / b);
-        UNROLL (j, 0, vectors) {
-            const vec q = a[j] * y;
-            a[j] = vec_fma(vec_fma(-q, divisor, a[j]), y, q);
-        }
+    if (multiplies_instead(b) && are_moderate(vectors, a)) {
+        divide_moderate(vectors, a, b);
     } else {
         UNROLL (j, 0, vectors)
-            a[j] = a[j] / divisor;
+            a[j] = a[j] / vec_of(b);
+    }
+}
+
+/* Roots are zero, or within 2^-537 ... 2^512; quotients of others, which a watch has seen, are of no use. */
+VEC_INLINE void divide_roots_by_number(const int vectors, vec *a, double b)
+{
+    if (multiplies_instead(b)) {
+        divide_moderate(vectors, a, b);
+    } else {
+        UNROLL (j, 0, vectors)
+            a[j] = a[j] / vec_of(b);
     }
 }
 
@@ -225,9 +244,16 @@ VEC_INLINE hm_chain_step own_step(const hm_chain_step *steps, const double *x, c
     x[i] = meets_number(HM_CHAIN_##code) ? *steps[i].x : 0; \
     y[i] = meets_product(HM_CHAIN_##code) ? *steps[i].y : 0;
 
-#define TAKE(i, code) \
-    take_step(ADAM_VECTORS, true, at, ADAM_STRIP, own_step(steps, x, y, i, HM_CHAIN_##code), a, \
-              taint);
+/* The only division by a number is that of a root. */
+VEC_INLINE void take_own_step(size_t at, const hm_chain_step s, vec *a, vec *taint)
+{
+    if (s.code == HM_CHAIN_DIVIDE_NUMBER)
+        divide_roots_by_number(ADAM_VECTORS, a, *s.x);
+    else
+        take_step(ADAM_VECTORS, true, at, ADAM_STRIP, s, a, taint);
+}
+
+#define TAKE(i, code) take_own_step(at, own_step(steps, x, y, i, HM_CHAIN_##code), a, taint);
 
 #define ADAM_LOOP(LAST) \
     ADAM(READ, LAST) \
