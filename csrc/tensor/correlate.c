@@ -28,13 +28,16 @@ typedef struct limits {
 
 /*
  * Measured on Sapphire Rapids (48K, 2M), where a tile of 8 x 24 takes 12 cycles a link and waits for L2
- * if all it reads comes from there, and on Zen 4 (32K, 1M), where it takes 24 and does not.
+ * if all it reads comes from there, on Zen 4 (32K, 1M), where it takes 24 and does not, and on Zen 3 (32K,
+ * 512K), where one of 4 x 12 takes 6.
  */
 static limits limits_here(void)
 {
     const hm_cpu_caches caches = hm_cpu_own_caches();
     if (caches.first >= 48 << 10 && caches.second >= 2 << 20)
         return (limits){.links = 256, .panel = 163840, .window = 32768};
+    if (caches.second > 0 && caches.second < 1 << 20)
+        return (limits){.links = 256, .panel = 32768, .window = 49152};
     return (limits){.links = 0, .panel = 32768, .window = 65536};
 }
 
