@@ -228,6 +228,8 @@ MATH_INLINE bool conv_tile(const conv_job *job, const int rows, const int vector
         vec x[MOST_VECTORS];
         if (packed)
             __builtin_prefetch(left[0] + WEIGHTS_AHEAD);
+        else if (TILE_ROWS < 8) /* few rows are done too soon for lines to come by themselves */
+            __builtin_prefetch(source[vectors - 1] + offset + vectors * VEC_WIDTH);
         UNROLL (j, 0, vectors) {
             x[j] = folded ? load_folded(source[j] + offset, next[j], gap)
                           : vec_load(source[j] + offset);
