@@ -12,7 +12,17 @@
 
 #include "kernels/math/exp.h"
 
-enum { ERF_ROWS = 15 };
+/* Coefficients first ... first + 3 of the lanes' segments. */
+VEC_INLINE void vec_erf_coefficients(int first, vec_int segment, vec c[4])
+{
+#ifdef __AVX512F__
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++)
+        c[k] = vec_table16(erf_rows[first + k], segment);
+#else
+    vec_table_four(erf_columns, first, segment, c);
+#endif
+}
 
 MATH_INLINE vec_mask vec_erf_ordinary(vec x) { return vec_is_finite(x); }
 
@@ -23,14 +33,21 @@ MATH_INLINE vec vec_erf_fast(vec x)
     const vec shifted = vec_fma(size, vec_of(64.0 / 25.0), vec_of(0x1.8p52));
     const vec_int segment = vec_bits(shifted);
     const vec t = vec_fma(shifted - 0x1.8p52, vec_of(-25.0 / 64.0), size);
-    vec bent = vec_table16(erf_rows[ERF_ROWS - 1], segment);
-#pragma GCC unroll 16
-    for (int row = ERF_ROWS - 2; row >= 3; row--)
-        bent = vec_fma(bent, t, vec_table16(erf_rows[row], segment));
+    vec c[4]; /* coefficients 12 to 14, then four less each time */
+    vec_erf_coefficients(12, segment, c);
+    vec bent = vec_fma(vec_fma(c[2], t, c[1]), t, c[0]);
+#pragma GCC unroll 2
+    for (int first = 8; first >= 4; first -= 4) {
+        vec_erf_coefficients(first, segment, c);
+        bent = vec_fma(vec_fma(bent, t, c[3]), t, c[2]);
+        bent = vec_fma(vec_fma(bent, t, c[1]), t, c[0]);
+    }
+    vec_erf_coefficients(0, segment, c);
+    bent = vec_fma(bent, t, c[3]);
     /* the first two terms without error: t may take half of the constant away */
-    const vec_sum rise = vec_exact_product(t, vec_table16(erf_rows[2], segment));
-    const vec_sum line = vec_quick_sum(vec_table16(erf_rows[0], segment), rise.high);
-    const vec low = line.low + (rise.low + vec_table16(erf_rows[1], segment));
+    const vec_sum rise = vec_exact_product(t, c[2]);
+    const vec_sum line = vec_quick_sum(c[0], rise.high);
+    const vec low = line.low + (rise.low + c[1]);
     return vec_copy_sign(line.high + vec_fma(t * t, bent, low), x);
 }
 

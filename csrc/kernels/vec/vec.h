@@ -89,7 +89,7 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  *   vec_keep(m, a)           a where m, else +0
  *   vec_shift_right(i, n)    arithmetic, n a constant;  vec_shift_right_logical
  *   vec_int_product32(a, b)  of the lower 32 bits of each lane, unsigned, 64 bits of result
- *   vec_table16(t, i)        t[i & 15] of 16 doubles
+ *   vec_table_four(t, from, i, out)  lane l of out[k] is t[i_l & 15][from + k], k < 4; not on AVX-512
  *   vec_even  vec_odd (a, b) lanes 0, 2, 4 ... (1, 3, 5 ...) of a and then of b
  *   vec_zip_low  vec_zip_high (a, b)  and back: a0, b0, a1, b1 ..., first and second half
  *   vec_pair_lefts  vec_pair_rights  as vec_even and vec_odd, the lanes in whatever order is cheapest;

@@ -109,9 +109,20 @@ VEC_INLINE vec_int vec_int_product32(vec_int a, vec_int b)
     return (vec_int)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 }
 
-VEC_INLINE vec vec_table16(const double t[16], vec_int i)
+/* A permutation across the halves is one a cycle, so two do what four would, and blends the rest. */
+VEC_INLINE void vec_table_four(const double t[16][16], int from, vec_int i, vec out[4])
 {
-    return (vec){t[i[0] & 15], t[i[1] & 15], t[i[2] & 15], t[i[3] & 15]};
+    const double *const p = t[0] + from;
+    const vec_int at = (i & 15) << 4;
+    const vec a = vec_load(p + at[0]), b = vec_load(p + at[1]);
+    const vec c = vec_load(p + at[2]), d = vec_load(p + at[3]);
+    const vec ab[2] = {_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b)};
+    const vec cd[2] = {_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d)};
+    for (int k = 0; k < 2; k++) {
+        const vec inner = _mm256_permute2f128_pd(ab[k], cd[k], 0x21);
+        out[k] = _mm256_blend_pd(ab[k], inner, 12);
+        out[k + 2] = _mm256_blend_pd(inner, cd[k], 12);
+    }
 }
 
 VEC_INLINE vec vec_taint(vec t, vec x) { return _mm256_fmadd_pd(x, _mm256_setzero_pd(), t); }

@@ -125,9 +125,10 @@ VEC_INLINE vec_int vec_int_product32(vec_int a, vec_int b)
 #endif
 }
 
-VEC_INLINE vec vec_table16(const double t[16], vec_int i)
+VEC_INLINE void vec_table_four(const double t[16][16], int from, vec_int i, vec out[4])
 {
-    return (vec){t[i[0] & 15], t[i[1] & 15]};
+    for (int k = 0; k < 4; k++)
+        out[k] = (vec){t[i[0] & 15][from + k], t[i[1] & 15][from + k]};
 }
 
 VEC_INLINE vec vec_taint(vec t, vec x) { return t + x * 0.0; }

@@ -159,6 +159,14 @@ def scaled_erfc() -> None:
     )
 
 
+def table(name: str, rows: list[list[float]]) -> None:
+    body = "\n".join(
+        "    {\n" + hexadecimal(row).replace("   ", "        ", 1).replace("\n   ", "\n       ") + "\n    },"
+        for row in rows
+    )
+    print(f"static const double {name}[{len(rows)}][{len(rows[0])}] = {{\n{body}\n}};")
+
+
 ERF_SEGMENTS, ERF_WIDTH, ERF_DEGREE = 16, mpf(25) / 64, 13
 
 
@@ -186,18 +194,16 @@ def erf_segments() -> None:
     rows = [[c[i] for c in constants] for i in range(2)] + [
         [c[j] for c in columns] for j in range(ERF_DEGREE)
     ]
-    flat = [v for row in rows for v in row]
+    rows.append([0.0] * ERF_SEGMENTS)
     print(
         f"\n/* erf(c + t), c = 25/64 k: row 0 + (row 1 + t (row 2 + t (row 3 + ...))), column k"
         f"\n * |t| <= 25/128, error 2^{mpmath.nstr(log(worst, 2), 4)} of the function */"
     )
-    body = "\n".join(
-        "    {\n"
-        + hexadecimal(flat[16 * i : 16 * i + 16]).replace("   ", "        ", 1).replace("\n   ", "\n       ")
-        + "\n    },"
-        for i in range(len(rows))
+    table("erf_rows", rows)
+    print(
+        "\n/* The same, a row a centre: for processors that load a centre's numbers sooner than they pick them. */"
     )
-    print(f"static const double erf_rows[{len(rows)}][{ERF_SEGMENTS}] = {{\n{body}\n}};")
+    table("erf_columns", [list(column) for column in zip(*rows, strict=True)])
 
 
 def constants() -> None:
