@@ -54,7 +54,7 @@ VEC_INLINE vec vec_sign(vec x)
     FORMS(f) \
     HM_RARE bool pairs_##f(size_t n, const double *x, double *out) \
     { \
-        return map(n, 0.0, x, out, FORMS_OF(f)); \
+        return map_pairs(n, 0.0, x, out, FORMS_OF(f)); \
     } \
     static bool map_##f(size_t n, const double *x, double *out) \
     { \
@@ -90,7 +90,11 @@ MAP(log1p)
 MAP(sin)
 MAP(cos)
 MAP(tan)
+#ifdef __AVX512F__
 MAP_FOURS(tanh)
+#else
+MAP(tanh)
+#endif
 MAP(sigmoid)
 MAP(log_sigmoid)
 MAP(softplus)
