@@ -154,9 +154,11 @@ static hm_moments moments(const double *x, int64_t n)
  */
 VEC_INLINE double largest(vec (*map)(vec), double least, const double *x, int64_t n)
 {
-    vec most[4], spoiled[4] = {{0}};
-    for (int k = 0; k < 4; k++)
+    vec most[4], spoiled[4];
+    UNROLL (k, 0, 4) { /* "= {{0}}" is a string instruction, dearer than a short row */
         most[k] = vec_of(least);
+        spoiled[k] = vec_of(0.0);
+    }
     int64_t i = 0;
     for (; i + 4 * VEC_WIDTH <= n; i += 4 * VEC_WIDTH)
         UNROLL (k, 0, 4) {
@@ -170,7 +172,7 @@ VEC_INLINE double largest(vec (*map)(vec), double least, const double *x, int64_
         most[0] = vec_select(first_lanes(count), vec_max(map(v), most[0]), most[0]);
         spoiled[0] = vec_fma(v, vec_of(0.0), spoiled[0]);
     }
-    for (int k = 1; k < 4; k++) {
+    UNROLL (k, 1, 4) {
         most[0] = vec_max(most[0], most[k]);
         spoiled[0] += spoiled[k];
     }

@@ -97,6 +97,9 @@ VEC_INLINE vec vec_broadcast(const double *p) { return vec_of(*p); }
  *   vec_pairs_low  vec_pairs_high    as vec_zip_low and vec_zip_high, of lanes in that order
  *   vec_store_aside(p, x)    past the caches, p at a multiple of a vector's size; before another thread may
  *                            look, vec_store_aside_done()
+ *   vec_sum_halves(x)        x folded onto itself: lane i takes lane i + h, for h = VEC_WIDTH/2, ..., 2, 1
+ *   vec_largest(x)           largest lane; some NaN or not where a lane is NaN, so check for NaN elsewhere; of
+ *                            +0 and -0 either
  *   vec_taint(t, x)          t + 0 x: a zero stays zero until x is infinite or NaN, then it is NaN
  */
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
@@ -174,17 +177,6 @@ VEC_INLINE void vec_store_floats(float *p, vec x)
     *(vec_floats_unaligned *)p = __builtin_convertvector(x, vec_floats);
 }
 
-/* One vector folded onto itself: lane i takes lane i + h, for h = VEC_WIDTH/2, ..., 2, 1. */
-VEC_INLINE double vec_sum_halves(vec x)
-{
-    double lane[VEC_WIDTH];
-    vec_store(lane, x);
-    for (int h = VEC_WIDTH / 2; h; h /= 2)
-        for (int i = 0; i < h; i++)
-            lane[i] += lane[i + h];
-    return lane[0];
-}
-
 /* Of four vectors that stand `apart` from each other. */
 VEC_INLINE vec vec_fold_four(const vec *lanes, int apart)
 {
@@ -205,18 +197,7 @@ VEC_INLINE double vec_fold_add(const vec lanes[VEC_PER_CONTRACT])
                           (vec_fold_four(lanes + 1, 4) + vec_fold_four(lanes + 3, 4)));
 }
 
-/* Largest and smallest lane; some NaN or not where a lane is NaN, so check for NaN elsewhere. Of +0
- * and -0 either. */
-VEC_INLINE double vec_largest(vec x)
-{
-    double lane[VEC_WIDTH];
-    vec_store(lane, x);
-    double largest = lane[0];
-    for (int i = 1; i < VEC_WIDTH; i++)
-        largest = lane[i] > largest ? lane[i] : largest;
-    return largest;
-}
-
+/* Like vec_largest. */
 VEC_INLINE double vec_smallest(vec x) { return -vec_largest(-x); }
 
 #endif

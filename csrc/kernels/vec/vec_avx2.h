@@ -22,7 +22,17 @@ VEC_INLINE vec vec_load_padded(const double *p, size_t n)
 
 VEC_INLINE void vec_store_partial(double *p, size_t n, vec x)
 {
-    _mm256_maskstore_pd(p, vec_first_lanes(n), x);
+    if (n >= 4) {
+        vec_store(p, x);
+        return;
+    }
+    __m128d left = _mm256_castpd256_pd128(x);
+    if (n & 2) {
+        _mm_storeu_pd(p, left);
+        left = _mm256_extractf128_pd(x, 1);
+    }
+    if (n & 1)
+        _mm_store_sd(p + (n & 2), left);
 }
 
 /* Bit l is the truth of lane l. */
@@ -167,4 +177,12 @@ VEC_INLINE void vec_store_apart(double *p, vec x)
     _mm_storeh_pd(p + 2, low);
     _mm_storel_pd(p + 4, high);
     _mm_storeh_pd(p + 6, high);
+}
+
+VEC_INLINE double vec_sum_halves(vec x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+
+VEC_INLINE double vec_largest(vec x)
+{
+    const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_max_sd(two, _mm_unpackhi_pd(two, two))[0];
 }

@@ -150,3 +150,23 @@ VEC_INLINE void vec_store_apart(double *p, vec x)
     _mm512_mask_storeu_pd(p, 0x55, vec_zip_low(x, x));
     _mm512_mask_storeu_pd(p + 8, 0x55, vec_zip_high(x, x));
 }
+
+VEC_INLINE double vec_sum_halves(vec x)
+{
+    double lane[VEC_WIDTH];
+    vec_store(lane, x);
+    for (int h = VEC_WIDTH / 2; h; h /= 2)
+        for (int i = 0; i < h; i++)
+            lane[i] += lane[i + h];
+    return lane[0];
+}
+
+VEC_INLINE double vec_largest(vec x)
+{
+    double lane[VEC_WIDTH];
+    vec_store(lane, x);
+    double largest = lane[0];
+    for (int i = 1; i < VEC_WIDTH; i++)
+        largest = lane[i] > largest ? lane[i] : largest;
+    return largest;
+}

@@ -156,3 +156,7 @@ VEC_INLINE void vec_store_apart(double *p, vec x)
     p[0] = x[0];
     p[2] = x[1];
 }
+
+VEC_INLINE double vec_sum_halves(vec x) { return x[0] + x[1]; }
+
+VEC_INLINE double vec_largest(vec x) { return x[1] > x[0] ? x[1] : x[0]; }
