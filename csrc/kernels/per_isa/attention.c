@@ -20,16 +20,25 @@ VEC_INLINE bool scores_of(double *score, int64_t n, double by, const double *bia
 {
     const vec factor = vec_of(by);
     vec spoiled = vec_of(0.0);
-    for (int64_t i = 0; i < n; i += VEC_WIDTH) {
+    int64_t i = 0;
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        vec s = vec_load(score + i) * factor;
+        if (bias)
+            s += vec_load(bias + i);
+        vec_store(score + i, s);
+        const vec taken = allowed ? vec_keep(bytes_set(allowed + i, VEC_WIDTH), s) : s;
+        spoiled = vec_taint(spoiled, taken);
+    }
+    if (i < n) {
         const size_t count = lanes_before(n, i);
         vec s = vec_load_partial(score + i, count) * factor;
         if (bias)
             s += vec_load_partial(bias + i, count);
         vec_store_partial(score + i, count, s);
         const vec taken = allowed ? vec_keep(bytes_set(allowed + i, count), s) : s;
-        spoiled = vec_fma(taken, vec_of(0.0), spoiled);
+        spoiled = vec_taint(spoiled, taken);
     }
-    return vec_mask_all(vec_equal(spoiled, vec_of(0.0)));
+    return !vec_is_tainted(spoiled);
 }
 
 static bool scores(double *score, int64_t n, double by, const double *bias, const uint8_t *allowed)
