@@ -17,7 +17,7 @@ VEC_INLINE states load_states(const double *level, const double *rest)
 VEC_INLINE states join(states a, states b)
 {
     const vec_mask lower = vec_less(a.level, b.level);
-    const vec high = vec_select(lower, b.level, a.level), low = vec_select(lower, a.level, b.level);
+    const vec high = vec_max(b.level, a.level), low = vec_min(a.level, b.level);
     const vec rest = vec_select(lower, b.rest, a.rest), other = vec_select(lower, a.rest, b.rest);
     const vec weight = decay_or_nothing(low - high);
     return (states){high, rest + vec_fma(weight, other, weight)};
