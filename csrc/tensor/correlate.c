@@ -536,6 +536,18 @@ bool hm_correlate_window(hm_context *ctx, hm_correlation *job, const int64_t cou
     return room;
 }
 
+/*
+ * Doubles behind a copy that idle lanes read: the last run may read a vector beyond the last pixel, and a run
+ * that does not fold, in a tile where others do, as far again as the next row is away.
+ */
+static int64_t behind_copy(const hm_correlation *job)
+{
+    bool folds = false;
+    for (int64_t g = 0; g < job->grid_count; g++)
+        folds |= job->grids[g].folded;
+    return job->kernels->conv->lanes + (folds ? job->padded.axis[2].extent : 0);
+}
+
 static void cut(hm_correlation *job, int64_t threads)
 {
     const int64_t height = job->kernels->contract->tile_rows,
@@ -588,8 +600,7 @@ static void cut(hm_correlation *job, int64_t threads)
     job->scratch_lane =
         BAND * (int64_t)(sizeof(hm_conv_run) / sizeof(double)) + job->panel_doubles + LANE_GAP;
     if (!job->padded.in_place) {
-        /* The last run may read a vector beyond the last pixel. */
-        const int64_t copy = job->channels * job->padded.channel + job->kernels->conv->lanes;
+        const int64_t copy = job->channels * job->padded.channel + behind_copy(job);
         *(job->shared ? &job->shared_copy : &job->scratch_lane) +=
             hm_ceiling(copy, LANE_GAP) * LANE_GAP;
     }
@@ -620,7 +631,7 @@ hm_status hm_correlate(hm_context *ctx, hm_correlation *job, bool *finite)
     const int64_t copies = job->padded.in_place ? 0 : job->shared ? 1 : job->lanes;
     for (int64_t i = 0; i < copies; i++) {
         double *end = workplace_of(job, i).copy + job->channels * job->padded.channel;
-        for (int64_t l = 0; l < job->kernels->conv->lanes; l++)
+        for (int64_t l = 0; l < behind_copy(job); l++)
             end[l] = 0.0;
     }
     if (job->shared)

@@ -127,8 +127,9 @@ static void granted(void)
     if (ask)
         CHECK(!tiles_in_use());
     pthread_t thread;
-    CHECK_INT(pthread_create(&thread, NULL, in_thread, NULL), 0);
-    pthread_join(thread, NULL);
+    const int started = pthread_create(&thread, NULL, in_thread, NULL);
+    pthread_join(thread, NULL); /* before the next check: both threads count theirs in one place */
+    CHECK_INT(started, 0);
     if (ask)
         CHECK_INT(failures_of(forked), 0);
 }
