@@ -65,7 +65,9 @@ static hm_status find_failure(const hm_frame *frame, const hm_scalars *scalars)
     return HMATH_OK;
 }
 
-hm_status hm_scalars_run(const hm_frame *frame, const hm_scalars *scalars)
+/* Where a cache line begins: elsewhere its loop takes half as long again, as what stands before has it (Zen 3). */
+__attribute__((aligned(64))) hm_status hm_scalars_run(const hm_frame *frame,
+                                                      const hm_scalars *scalars)
 {
     const hm_kernels *kernels = kernels_for_one(frame->ctx);
     double zeros = 0;
