@@ -113,7 +113,7 @@ static void set_rows(tile_job *job, const hm_contract_block *b, int64_t column, 
     job->left = b->left + begin * b->left_row;
     job->out = b->out + begin * b->out_row + column;
     job->row_bias = b->row_bias ? b->row_bias + begin : NULL;
-    job->fetch = job->left;
+    job->fetch = TILE_IS_SMALL ? NULL : job->left; /* which is near */
     job->fetch_row = 0;
     job->fetch_step = 1;
     if (b->ahead)
@@ -134,6 +134,11 @@ static void set_fetch(tile_job *job, const hm_contract_block *b, const double *n
             job->fetch = next_panel + s * LINE;
             job->fetch_row = shared ? 0 : LINE;
             job->fetch_step = b->right_step;
+        }
+    } else if (b->left_panel > 0 && TILE_IS_SMALL) {
+        if (s * LINE < TILE_COLUMNS) {
+            job->fetch = next_panel + s * LINE * b->depth;
+            job->fetch_step = LINE;
         }
     } else if (b->left_panel > 0) {
         job->fetch = next_panel + s * TILE_COLUMNS * b->depth / slivers;
