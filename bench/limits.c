@@ -3,8 +3,9 @@
  *
  *     cc -O3 -march=native -mprefer-vector-width=512 bench/limits.c -o limits && ./limits
  *
- * Vectors are of the machine's own width: 512 bits, or 256 where there is no AVX-512. Each loop does nothing but move the data of an operation or issue its arithmetic. Memory is warm: the same
- * buffers again and again, as results come from a cache of buffers; the best of many rounds counts.
+ * Vectors are of the machine's own width: 512 bits, or 256 where there is no AVX-512. Each loop does nothing
+ * but move the data of an operation or issue its arithmetic. Memory is warm: the same buffers again and
+ * again, as results come from a cache of buffers; the best of many rounds counts.
  */
 #define _GNU_SOURCE
 #if defined(__AVX2__)

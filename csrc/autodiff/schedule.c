@@ -109,13 +109,13 @@ static bool fit_together(const int32_t *shape_of, int32_t from, int32_t i)
 /* How much a cluster draws from outside; tables are there only for plans with so many tensors. */
 enum { DRAWS_MOST = 16 };
 
+/*
+ * reader, by root: the oldest elementwise node that reads it, for whom alone it counts. below, by node: tensors
+ * of others that it and what it feeds on in its cluster draw. beside, by node: those that are drawn on the way
+ * from the cluster's end to it, beside that way.
+ */
 typedef struct draws {
-    int32_t
-        *reader; /* by root: the oldest elementwise node that reads it, for whom alone it counts */
-    int32_t
-        *below; /* by node: tensors of others that it and what it feeds on in its cluster draw */
-    int32_t *
-        beside; /* by node: those that are drawn on the way from the cluster's end to it, beside that way */
+    int32_t *reader, *below, *beside;
 } draws;
 
 /* What operand `from` adds to what i draws. */

@@ -631,7 +631,7 @@ MATH_INLINE bool weights_tile(const weights_job *job, const int rows, const int 
         vec x[TILE_VECTORS];
         UNROLL (j, 0, vectors) {
             x[j] = vec_load(right + j * VEC_WIDTH);
-            if (vectors > 1 && RIGHT_AHEAD)
+            if (vectors > 1 && RIGHT_AHEAD > 0)
                 __builtin_prefetch(right + RIGHT_AHEAD + j * VEC_WIDTH);
         }
         UNROLL (i, 0, rows) {
