@@ -123,7 +123,7 @@ static void set_rows(tile_job *job, const hm_contract_block *b, int64_t column, 
 /*
  * Sliver s of a panel's `slivers` fetches its share of what comes after it. Of a panel that lies in rows these
  * are three lines of each row, wherever lines begin, shared by three slivers if there are as many (products out
- * of L3 on Zen 3: 8 x 1024 x 1024 takes half the time, 128 x 128 x 512 a twentieth less).
+ * of L3 on Zen 3: 8 x 1024 x 1024 takes half the time, 128 x 128 x 128 a tenth less).
  */
 static void set_fetch(tile_job *job, const hm_contract_block *b, const double *next_panel,
                       int64_t s, int64_t slivers)

@@ -32,8 +32,8 @@ enum {
 
     /*
      * A link of so few multiplications leaves no room for other instructions: where nothing is to be fetched
-     * none says so, and two links go through the loop at once (of 46 GFLOP/s that Zen 3 can, 33 -> 39, and
-     * 28 -> 36 packed, while a neighbour uses the core's other thread).
+     * none says so, and two links go through the loop at once (128 links in L1 on Zen 3: 42 -> 44 of 46 GFLOP/s,
+     * and more is gained while a neighbour uses the core's other thread).
      */
     TILE_IS_SMALL = TILE_ROWS * TILE_VECTORS <= 12,
 };
