@@ -4,11 +4,39 @@
 #include "autodiff/equal.h"
 #include "runtime/alloc.h"
 
-enum { FOLDED_WITH_EASE = 4096 };
+enum { FOLDED_WITH_EASE = 4096, NUMBERS_A_BLOCK = 256 };
 
 /* ------------------------------------------------- what is constant */
 
-/* Of an elementwise node: as one group of its own, outside any program. */
+/* Numbers are many: they share blocks. */
+static double *room_for_number(hm_planner *p)
+{
+    if (p->numbers_left == 0) {
+        if (!(p->numbers = hm_program_keep(p->program, NUMBERS_A_BLOCK, sizeof(double))))
+            return NULL;
+        p->numbers_left = NUMBERS_A_BLOCK;
+    }
+    p->numbers_left--;
+    return p->numbers++;
+}
+
+/* Of an elementwise node of shape (). */
+static hm_status fold_number(hm_planner *p, int32_t i)
+{
+    const hm_node *node = p->order.nodes[i];
+    const double *inputs[HM_MAX_MAP_ARITY];
+    double *output = room_for_number(p);
+    if (!output)
+        return hm_plan_no_memory(p);
+    for (int32_t k = 0; k < node->count; k++)
+        inputs[k] = p->constant[hm_plan_input(p, i, k)];
+    const bool finite =
+        node->op->map(hm_context_kernels(p->ctx), hm_node_attributes(node), inputs, 0, output, 1);
+    p->constant[i] = finite ? output : NULL;
+    return HMATH_OK;
+}
+
+/* Of any other elementwise node: as one group of its own, outside any program. */
 static hm_status fold_elementwise(hm_planner *p, int32_t i, double *output)
 {
     const hm_node *node = p->order.nodes[i];
@@ -87,6 +115,8 @@ static hm_status fold(hm_planner *p, int32_t i)
         p->constant[i] = p->constant[hm_plan_input(p, i, 0)];
         return HMATH_OK;
     }
+    if (hm_plan_is_number(p, i) && hm_plan_is_elementwise(p, i))
+        return fold_number(p, i);
     double *output = hm_program_keep(p->program, (size_t)node->size, sizeof(double));
     if (!output)
         return hm_plan_no_memory(p);

@@ -4,7 +4,7 @@
 
 #include "runtime/alloc.h"
 
-enum { FIRST_CAPACITY = 64 };
+enum { FIRST_CAPACITY = 64, FEW = 4 };
 
 static uint32_t hash_node(const hm_planner *p, int32_t i)
 {
@@ -84,35 +84,47 @@ static hm_status look_up(hm_equals *e, int32_t i, int32_t *found)
     return HMATH_OK;
 }
 
-/* ------------------------------------------------- sole readers */
+/* ------------------------------------------------- few readers */
 
-/* A waiting node that equals i; or i, where it may wait itself; or HM_NONE, where the table has to say. */
-static int32_t among_sole_readers(hm_equals *e, int32_t i)
+/*
+ * A waiting node that equals i; or i, where it may wait itself; or HM_NONE, where the table has to say. Readers of
+ * equal nodes are counted together, so what has few has always had few: whoever equals i has waited as well.
+ */
+static int32_t among_waiting(hm_equals *e, int32_t i)
 {
     const hm_planner *p = e->p;
-    const int32_t count = p->order.nodes[i]->count;
-    for (int32_t k = 0; k < count; k++) {
-        const int32_t waiting = e->sole[hm_plan_input(p, i, k)];
-        if (waiting != HM_NONE && equal_nodes(p, i, waiting))
-            return waiting;
-    }
+    const int32_t count = hm_plan_count(p, i);
+    for (int32_t k = 0; k < count; k++)
+        for (int32_t j = e->waiting[hm_plan_input(p, i, k)]; j != HM_NONE; j = e->next[j])
+            if (equal_nodes(p, i, j))
+                return j;
     for (int32_t k = 0; k < count; k++) {
         const int32_t input = hm_plan_input(p, i, k);
-        if (e->readers[input] == 1) {
-            e->sole[input] = i;
-            return i;
-        }
+        if (e->readers[input] > FEW)
+            continue;
+        e->next[i] = e->waiting[input];
+        e->waiting[input] = i;
+        return i;
     }
     return HM_NONE;
+}
+
+/* The operands of a node are canonical ones from here on. */
+static void name_inputs(hm_planner *p, int32_t i)
+{
+    int32_t *inputs = p->order.inputs + p->order.first_input[i];
+    for (int32_t k = 0; k < hm_plan_count(p, i); k++)
+        inputs[k] = p->canonical[inputs[k]];
 }
 
 hm_status hm_equals_find(hm_equals *e, int32_t i)
 {
     hm_planner *p = e->p;
+    name_inputs(p, i);
     p->canonical[i] = i;
     if (p->order.nodes[i]->op->flags & HM_OP_UNIQUE)
         return HMATH_OK;
-    int32_t found = among_sole_readers(e, i);
+    int32_t found = among_waiting(e, i);
     hm_status st = found == HM_NONE ? look_up(e, i, &found) : HMATH_OK;
     if (st != HMATH_OK)
         return st;
@@ -128,13 +140,14 @@ hm_status hm_equals_open(hm_planner *p, hm_equals *out)
 {
     *out = (hm_equals){.p = p, .mask = FIRST_CAPACITY - 1};
     out->readers = hm_alloc_zeroed((size_t)p->n * sizeof *out->readers);
-    out->sole = hm_alloc((size_t)p->n * sizeof *out->sole);
+    out->waiting = hm_alloc((size_t)p->n * sizeof *out->waiting);
+    out->next = hm_alloc((size_t)p->n * sizeof *out->next);
     out->table = make_table(FIRST_CAPACITY);
-    if (!out->readers || !out->sole || !out->table) {
+    if (!out->readers || !out->waiting || !out->next || !out->table) {
         hm_equals_close(out);
         return hm_plan_no_memory(p);
     }
-    memset(out->sole, 0xff, (size_t)p->n * sizeof *out->sole);
+    memset(out->waiting, 0xff, (size_t)p->n * sizeof *out->waiting);
     for (int64_t k = 0; k < p->order.first_input[p->n]; k++)
         out->readers[p->order.inputs[k]]++;
     return HMATH_OK;
@@ -143,6 +156,7 @@ hm_status hm_equals_open(hm_planner *p, hm_equals *out)
 void hm_equals_close(hm_equals *equals)
 {
     hm_free(equals->readers);
-    hm_free(equals->sole);
+    hm_free(equals->waiting);
+    hm_free(equals->next);
     hm_free(equals->table);
 }

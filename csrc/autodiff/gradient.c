@@ -151,6 +151,8 @@ static hm_node *add_blocks(hm_graph *g, const contributions *c, hm_node *sum, in
  */
 static hm_node *total(hm_graph *g, contributions *c, int64_t place)
 {
+    if (c->first[place] == c->last[place])
+        return c->all[c->first[place]].node;
     hm_node *elements = put_together(g, c, place, hm_is_placed_element, hm_ad_place_elements);
     hm_node *slices = put_together(g, c, place, hm_is_unsliced, hm_ad_join_unsliced);
     hm_node *sum = elements && slices ? hm_ad_add(g, elements, slices)
@@ -179,6 +181,8 @@ typedef struct reverse_pass {
 
 static hm_node *shaped_like(hm_graph *g, hm_node *x, const hm_node *like)
 {
+    if (hm_node_is_scalar(x) && hm_node_is_scalar(like))
+        return x;
     hm_shape have = hm_node_shape(x), want = hm_node_shape(like);
     return hm_shape_equal(&have, &want) ? x : hm_ad_sum_to(g, x, &want);
 }

@@ -99,8 +99,9 @@ hm_status hm_node_create(hm_context *ctx, const hm_op *op, const void *attribute
     node->serial = atomic_fetch_add_explicit(&next_serial, 1, memory_order_relaxed);
     for (int32_t i = 0; i < count; i++)
         node->inputs[i] = hm_retain(inputs[i]);
-    memcpy((void *)(uintptr_t)hm_node_extents(node), shape.extent,
-           (size_t)shape.rank * sizeof(int64_t));
+    if (shape.rank)
+        memcpy((void *)(uintptr_t)hm_node_extents(node), shape.extent,
+               (size_t)shape.rank * sizeof(int64_t));
     if (attribute_size) {
         void *own = (void *)(uintptr_t)hm_node_attributes(node);
         memcpy(own, attributes, attribute_size);

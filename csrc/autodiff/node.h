@@ -3,7 +3,7 @@
  *
  * Nodes carry a creation serial. Inputs are older than outputs, so youngest-first is a topological
  * order: nothing here recurses, and nothing is marked in the graph. A scalar node of two inputs takes
- * 80 bytes; its extents and attributes stand behind its inputs in the same block.
+ * 72 bytes; its extents and attributes stand behind its inputs in the same block.
  */
 #ifndef HM_NODE_H
 #define HM_NODE_H

@@ -16,7 +16,7 @@ static int32_t *far_entry(const hm_order *order, uint64_t serial)
     return &order->far[i];
 }
 
-static int32_t *entry(const hm_order *order, uint64_t serial)
+static inline int32_t *entry(const hm_order *order, uint64_t serial)
 {
     const uint64_t age = order->youngest - serial;
     return age < order->near_size ? &order->near[age] : far_entry(order, serial);
@@ -95,6 +95,8 @@ static bool grow(hm_order *order, int64_t capacity)
  */
 static bool make_room(hm_order *order, int64_t capacity)
 {
+    if ((uint64_t)order->far_count * 2 <= order->mask)
+        return true;
     while ((uint64_t)order->far_count * 2 > order->mask &&
            order->near_size * 2 <= (uint64_t)capacity * DENSE)
         if (!grow_near(order, order->near_size * 2))
@@ -194,6 +196,12 @@ static bool sort(hm_order *order)
     return true;
 }
 
+/* How many of its inputs belong to the order. */
+static int32_t count_inputs(const hm_order *order, const hm_node *node)
+{
+    return node->serial < order->since ? 0 : node->count;
+}
+
 /* Where each input stands, `total` of them, so that nobody looks it up twice. */
 static bool list_inputs(hm_order *order, int64_t total)
 {
@@ -205,7 +213,7 @@ static bool list_inputs(hm_order *order, int64_t total)
     for (int64_t i = 0; i < order->count; i++) {
         const hm_node *node = order->nodes[i];
         order->first_input[i] = total;
-        for (int32_t k = 0; k < hm_order_count(order, i); k++)
+        for (int32_t k = 0; k < count_inputs(order, node); k++)
             order->inputs[total++] = *entry(order, node->inputs[k]->serial);
     }
     order->first_input[order->count] = total;
@@ -229,7 +237,7 @@ hm_status hm_order_create_since(hm_context *ctx, hm_node *const *roots, int64_t 
         ok = add(&order, roots[i], &capacity);
     int64_t inputs = 0;
     for (int64_t seen = 0; ok && seen < order.count; seen++) { /* the list is its own worklist */
-        const int32_t count = hm_order_count(&order, seen);
+        const int32_t count = count_inputs(&order, order.nodes[seen]);
         for (int32_t i = 0; ok && i < count; i++)
             ok = add(&order, order.nodes[seen]->inputs[i], &capacity);
         inputs += count;

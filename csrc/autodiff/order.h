@@ -34,7 +34,7 @@ int64_t hm_order_find(const hm_order *order, const hm_node *node);
 /* How many inputs the node at position i has within the order. */
 static inline int32_t hm_order_count(const hm_order *order, int64_t i)
 {
-    return order->nodes[i]->serial < order->since ? 0 : order->nodes[i]->count;
+    return (int32_t)(order->first_input[i + 1] - order->first_input[i]);
 }
 
 /* The position of input k of the node at position i. */

@@ -97,6 +97,7 @@ static hm_status fail_unbound(hm_planner *p, const hm_node *node)
     return hm_fail_requirement(p->ctx, "inputs", HM_SCALAR, found, "every variable of the graph");
 }
 
+/* What the outputs need, all of it canonical, and what of it has to be computed. */
 static void mark_live(hm_planner *p)
 {
     for (int64_t j = 0; j < p->program->output_count; j++)
@@ -106,6 +107,8 @@ static void mark_live(hm_planner *p)
             continue;
         for (int32_t k = 0; k < hm_plan_count(p, i); k++)
             p->live[hm_plan_input(p, i, k)] = true;
+        if (p->root[i] == i && !hm_plan_is_leaf(p, i))
+            p->traits_of[i] |= HM_TRAIT_COMPUTED;
     }
 }
 
@@ -140,6 +143,7 @@ static hm_status absorb(hm_planner *p)
             continue;
         p->absorbs[i] = true;
         p->live[first] = false;
+        p->traits_of[first] &= (uint8_t)~HM_TRAIT_COMPUTED;
         p->order.inputs[p->order.first_input[i]] = hm_plan_input(p, first, 0);
     }
     hm_plan_give_back(p, mark, hm_plan_mark(p));

@@ -24,11 +24,12 @@ typedef struct hm_arena {
 enum {
     HM_TRAIT_NUMBER = 1, /* of shape () */
     HM_TRAIT_VARIABLE = 2,
-    HM_TRAIT_MAP = 4,      /* elementwise */
-    HM_TRAIT_CALL = 8,     /* a map that the scalar interpreter has no instruction for */
-    HM_TRAIT_ABSORBS = 16, /* its op may do the work of its first input too ... */
-    HM_TRAIT_PAIRS = 32,   /* ... be computed in one pass with another one ... */
-    HM_TRAIT_SUMS = 64     /* ... or sum its result besides */
+    HM_TRAIT_MAP = 4,       /* elementwise */
+    HM_TRAIT_CALL = 8,      /* a map that the scalar interpreter has no instruction for */
+    HM_TRAIT_ABSORBS = 16,  /* its op may do the work of its first input too ... */
+    HM_TRAIT_PAIRS = 32,    /* ... be computed in one pass with another one ... */
+    HM_TRAIT_SUMS = 64,     /* ... or sum its result besides */
+    HM_TRAIT_COMPUTED = 128 /* by a run, rather than found elsewhere; known once it is marked */
 };
 
 typedef struct hm_planner {
@@ -36,6 +37,8 @@ typedef struct hm_planner {
     hm_program *program;
     hm_order order;
     hm_arena temporary;
+    double *numbers; /* of the program's: room for constants of shape () */
+    int64_t numbers_left;
     int32_t n;      /* nodes in the order */
     uint8_t traits; /* that some node has */
 
@@ -112,10 +115,10 @@ static inline int64_t hm_plan_size(const hm_planner *p, int32_t i)
     return hm_plan_is_number(p, i) ? 1 : p->order.nodes[i]->size;
 }
 
-/* Canonical position of input k of node i. */
+/* Canonical position of input k of node i, once equal.c has been there. */
 static inline int32_t hm_plan_input(const hm_planner *p, int32_t i, int32_t k)
 {
-    return p->canonical[hm_order_input(&p->order, i, k)];
+    return hm_order_input(&p->order, i, k);
 }
 
 static inline bool hm_plan_is_leaf(const hm_planner *p, int32_t i)
@@ -131,7 +134,7 @@ static inline bool hm_plan_is_elementwise(const hm_planner *p, int32_t i)
 /* Does a run compute this node, rather than find it elsewhere? */
 static inline bool hm_plan_is_computed(const hm_planner *p, int32_t i)
 {
-    return p->live[i] && p->canonical[i] == i && p->root[i] == i && !hm_plan_is_leaf(p, i);
+    return hm_plan_has(p, i, HM_TRAIT_COMPUTED);
 }
 
 /* Entry i of a table that is there only where a plan has something for it. */

@@ -22,7 +22,7 @@
 static int32_t producer(const hm_planner *p, int32_t i, int32_t k)
 {
     int32_t root = p->root[hm_plan_input(p, i, k)];
-    return hm_plan_is_leaf(p, root) ? HM_NONE : root;
+    return hm_plan_is_computed(p, root) ? root : HM_NONE;
 }
 
 /* ------------------------------------------------- shapes as numbers */
@@ -52,8 +52,9 @@ static int64_t count_elementwise_tensors(const hm_planner *p)
 /* By node: the first elementwise node that has its shape; HM_NONE where it is not elementwise. */
 static hm_status number_shapes(hm_planner *p, int32_t *shape_of)
 {
+    const uint64_t tensors = (uint64_t)count_elementwise_tensors(p);
     uint64_t mask = 15;
-    while (mask < (uint64_t)count_elementwise_tensors(p) * 2)
+    while (mask < tensors * 2)
         mask = mask * 2 + 1;
     int32_t *first = hm_alloc((mask + 1) * sizeof *first), scalar = HM_NONE;
     if (!first)
@@ -295,6 +296,8 @@ static hm_status find_dependencies(hm_planner *p, clusters *c)
     c->first_user = hm_plan_filled(p, (int64_t)c->count + 2, sizeof *c->first_user, 0);
     if (!c->waiting_for || !c->first_user)
         return hm_plan_no_memory(p);
+    if (c->count == 1) /* as where all are numbers: it waits for nobody */
+        return HMATH_OK;
     for (int32_t i = 0; i < p->n; i++)
         for (int32_t k = 0; c->of[i] != HM_NONE && k < hm_plan_count(p, i); k++) {
             int32_t from = producer(p, i, k);
@@ -322,9 +325,11 @@ static hm_status find_growth(hm_planner *p, clusters *c)
 {
     int64_t *growth = hm_plan_filled(p, c->count, sizeof *growth, 0);
     bool *counted = hm_plan_filled(p, p->n, sizeof *counted, 0);
-    c->grows = hm_plan_temporary(p, c->count, sizeof *c->grows);
+    c->grows = hm_plan_filled(p, c->count, sizeof *c->grows, 0);
     if (!growth || !counted || !c->grows)
         return hm_plan_no_memory(p);
+    if (c->count == 1)
+        return HMATH_OK;
     for (int64_t j = 0; j < p->program->output_count; j++)
         counted[p->root[p->canonical[hm_plan_find(p, p->program->outputs[j])]]] = true;
     for (int32_t i = 0; i < p->n; i++)

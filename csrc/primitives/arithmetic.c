@@ -13,9 +13,20 @@ static const char *const condition_a_b[] = {"condition", "a", "b"};
 
 /* ------------------------------------------------- shapes */
 
+static bool all_scalars(hm_node *const *inputs, int32_t count)
+{
+    bool all = true;
+    for (int32_t i = 0; i < count; i++)
+        all &= hm_node_is_scalar(inputs[i]);
+    return all;
+}
+
 static hm_status broadcast_named(hm_context *ctx, const char *const *names, hm_node *const *inputs,
                                  int32_t count, hm_shape *out)
 {
+    *out = (hm_shape){0};
+    if (all_scalars(inputs, count)) /* most of all, by far, in graphs that are large */
+        return HMATH_OK;
     hm_shape shape = hm_node_shape(inputs[0]);
     hm_status st = HMATH_OK;
     for (int32_t i = 1; i < count && st == HMATH_OK; i++) {

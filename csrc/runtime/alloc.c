@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+#define LARGE ((size_t)4 << 20)
+
 enum { NEVER = -1 };
 
 static _Atomic int64_t until_failure = NEVER;
@@ -33,16 +36,34 @@ int hm_test_allocation_failed(void) { return atomic_load(&failed); }
 /* malloc(0) may be NULL, which here would read as a failure. */
 static size_t at_least_one(size_t bytes) { return bytes ? bytes : 1; }
 
-void *hm_alloc(size_t bytes) { return hm_alloc_refused() ? NULL : malloc(at_least_one(bytes)); }
+/*
+ * Large blocks ask for huge pages, as far as they cover whole ones. The tables of a graph of two million nodes were
+ * 65,000 pages of 4 KiB, whose first touches took a fifth of the time that planning it took (Zen 3, virtual); they
+ * take that time still where the machine below has to find the memory first.
+ */
+static void *on_huge_pages(void *block, size_t bytes)
+{
+    if (!block || bytes < LARGE)
+        return block;
+    const uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    const uintptr_t end = ((uintptr_t)block + bytes) & ~(HUGE_PAGE - 1);
+    madvise((void *)first, end - first, MADV_HUGEPAGE); /* a wish; the answer does not matter */
+    return block;
+}
+
+void *hm_alloc(size_t bytes)
+{
+    return hm_alloc_refused() ? NULL : on_huge_pages(malloc(at_least_one(bytes)), bytes);
+}
 
 void *hm_alloc_zeroed(size_t bytes)
 {
-    return hm_alloc_refused() ? NULL : calloc(1, at_least_one(bytes));
+    return hm_alloc_refused() ? NULL : on_huge_pages(calloc(1, at_least_one(bytes)), bytes);
 }
 
 void *hm_realloc(void *block, size_t bytes)
 {
-    return hm_alloc_refused() ? NULL : realloc(block, at_least_one(bytes));
+    return hm_alloc_refused() ? NULL : on_huge_pages(realloc(block, at_least_one(bytes)), bytes);
 }
 
 void *hm_alloc_aligned(size_t bytes, size_t alignment)

@@ -27,9 +27,11 @@ typedef struct hm_class {
 } hm_class;
 
 struct hmath_value {
-    _Atomic int64_t references;
+    union {
+        _Atomic int64_t references;
+        hm_value *next_released; /* of a dying value, which nobody counts any more: the worklist */
+    };
     const hm_class *class;
-    hm_value *next_released; /* links the worklist while the value dies */
 };
 
 /* A new value with one reference and zeroed members, or NULL where there is no memory. */

@@ -340,6 +340,40 @@ static void test_schedule__nodes_run_where_they_are_needed(void)
     give_back(&k);
 }
 
+/*
+ * x + 1, of which `readers` sines are taken, and all of these summed; each sum, sine and x + 1 is one node, or made
+ * anew wherever it is read, the latter in two halves that read equal sums. Returns the workspace of its program.
+ */
+static int64_t workspace_of_sines(int readers, bool anew)
+{
+    maker k = {.ctx = ctx};
+    hmath_value *x = variable(&k, 0, NULL), *v = NULL, *total = x;
+    hmath_value *one = keep(&k, hmath_double_create(ctx, 1.0, &v), &v);
+    hmath_value *y = NULL, *sine = NULL;
+    for (int i = 0; i < readers; i++) {
+        if (!y || (anew && i == readers / 2))
+            y = keep(&k, hmath_autodiff_add(ctx, x, one, &v), &v);
+        if (!sine || anew)
+            sine = keep(&k, hmath_autodiff_sin(ctx, y, &v), &v);
+        total = keep(&k, hmath_autodiff_multiply(ctx, total, sine, &v), &v);
+    }
+    const hmath_value *outputs[] = {total}, *inputs[] = {x};
+    hmath_value *program = keep(&k, hmath_autodiff_compile(ctx, outputs, 1, inputs, 1, &v), &v);
+    int64_t nodes = 0, steps = 0, groups = 0, workspace = 0;
+    CHECK_INT(k.status, HMATH_OK);
+    CHECK_INT(hmath_program_describe(program, &nodes, &steps, &groups, &workspace), HMATH_OK);
+    give_back(&k);
+    return workspace;
+}
+
+/* Room for one number a node: what is made anew shares it, whether it has few readers or many. */
+static void test_equal_nodes__are_one(void)
+{
+    for (int readers = 1; readers <= 40; readers++)
+        CHECK_INT(workspace_of_sines(readers, true), workspace_of_sines(readers, false));
+    CHECK(workspace_of_sines(40, false) < (40 + 40) * 8);
+}
+
 static void test_null_arguments(void)
 {
     hmath_value *v = NULL;
@@ -364,6 +398,7 @@ int main(void)
     RUN(test_program__same_bits_everywhere);
     RUN(test_program__out_of_memory);
     RUN(test_schedule__nodes_run_where_they_are_needed);
+    RUN(test_equal_nodes__are_one);
     RUN(test_chain__a_million_nodes);
     CHECK_INT(hmath_live_values(), alive);
     hmath_context_destroy(ctx);
