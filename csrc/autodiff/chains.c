@@ -5,6 +5,7 @@
  *
  * Ops know each other by places: a register holds the result of the last op that wrote it.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "autodiff/planner.h"
@@ -32,7 +33,8 @@ typedef struct chains {
     int32_t step_count, part_count;
     bool open;         /* the last part is a chain */
     bool full;         /* it holds the accumulator ... */
-    hm_place contents; /* ... which has this place too */
+    hm_place contents; /* ... which has this place too ... */
+    bool stored;       /* ... and has been written there */
 } chains;
 
 static bool is_arithmetic(const hm_tile_op *op)
@@ -185,6 +187,12 @@ static void compute(chains *c, const hm_tile_op *op, int32_t product)
     }
 }
 
+/* Is there room in the part for one more op, and `more` steps before it? */
+static bool has_room(const chains *c, int32_t more)
+{
+    return c->parts[c->part_count - 1].count + more + MOST_STEPS <= HM_CHAIN_MOST;
+}
+
 /* Does the op after m read m's result straight from the accumulator, and nobody else at all? */
 static bool goes_on(const chains *c, int32_t m)
 {
@@ -192,12 +200,12 @@ static bool goes_on(const chains *c, int32_t m)
     while (next < c->count && c->taken_over[next])
         next++;
     return next < c->count && c->readers[m] == 1 && c->reader[m] == next &&
-           is_arithmetic(&c->ops[next]) &&
-           c->parts[c->part_count - 1].count + MOST_STEPS <= HM_CHAIN_MOST;
+           is_arithmetic(&c->ops[next]) && has_room(c, c->watched[m]);
 }
 
 static void begin_part(chains *c, int32_t first)
 {
+    assert(c->stored);
     c->parts[c->part_count++] = (hm_tile_part){first, 0};
     c->full = false;
 }
@@ -210,13 +218,14 @@ static void emit(chains *c, int32_t m)
         c->open = false;
         return;
     }
-    if (!c->open || c->parts[c->part_count - 1].count + MOST_STEPS > HM_CHAIN_MOST)
+    if (!c->open || !has_room(c, 0))
         begin_part(c, c->step_count);
     c->open = true;
     compute(c, op, c->product[m]);
     c->full = true;
     c->contents = op->output;
-    if (!in_register(&op->output) || !goes_on(c, m))
+    c->stored = !in_register(&op->output) || !goes_on(c, m);
+    if (c->stored)
         add_step(c, HM_CHAIN_STORE, true, op->output, (hm_place){0});
     if (c->watched[m])
         add_step(c, HM_CHAIN_WATCH, false, (hm_place){0}, (hm_place){0});
@@ -261,7 +270,7 @@ hm_status hm_emit_chains(hm_planner *p, hm_tiles *tiles)
 {
     const int32_t n = tiles->op_count;
     const int64_t mark = hm_plan_mark(p);
-    chains c = {.ops = tiles->ops, .count = n};
+    chains c = {.ops = tiles->ops, .count = n, .stored = true};
     int32_t *factor_source = hm_plan_filled(p, n, sizeof *factor_source, 0xff);
     c.writer = hm_plan_temporary(p, tiles->registers, sizeof *c.writer);
     c.readers = hm_plan_filled(p, n, sizeof *c.readers, 0);

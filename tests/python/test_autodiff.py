@@ -16,6 +16,8 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hmath
 from hmath import autodiff as ad
@@ -336,6 +338,54 @@ def test_programs_give_the_bits_of_plain_evaluation() -> None:
                 assert np.asarray(got).tobytes() == wanted.tobytes()
     finally:
         hmath.set_num_threads(0)
+
+
+# Of positive numbers: what a link makes of y, the tensor x and an earlier result z, in NumPy and in a graph alike.
+LINKS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "y + x": lambda y, x, z: y + x,
+    "y * x": lambda y, x, z: y * x,
+    "y / x": lambda y, x, z: y / x,
+    "x / y": lambda y, x, z: x / y,
+    "0.75 * y": lambda y, x, z: 0.75 * y,
+    "y / 1.25": lambda y, x, z: y / 1.25,
+    "1.5 / y": lambda y, x, z: 1.5 / y,
+    "y + 0.75 * z": lambda y, x, z: y + 0.75 * z,
+    "y + z": lambda y, x, z: y + z,
+    "sqrt(y)": lambda y, x, z: np.sqrt(y) if isinstance(y, np.ndarray) else ad.sqrt(y),
+}
+
+
+def follow(links: list[str], x: Any, back: int) -> Any:
+    """Link after link from x; an earlier result is `back` links old."""
+    results = [x]
+    for link in links:
+        results.append(LINKS[link](results[-1], x, results[-min(back, len(results))]))
+    return results[-1]
+
+
+def check_chain(links: list[str], size: int, back: int = 5) -> None:
+    x = ad.variable("x", (size,))
+    numbers = np.random.default_rng(size).uniform(0.5, 2.0, size)
+    got = ad.evaluate(follow(links, x, back), {x: numbers})
+    # IEEE arithmetic, one rounding an operation: the same bits wherever it is done.
+    assert got.numpy().tobytes() == follow(links, numbers, back).tobytes(), links
+
+
+@pytest.mark.parametrize("last", list(LINKS))
+@pytest.mark.parametrize("link", ["y + x", "y / x", "1.5 / y", "y + 0.75 * z"])
+def test_arithmetic_is_cut_into_chains_of_any_length(link: str, last: str) -> None:
+    """Wherever the longest chain that runs in registers ends: before, at and behind a result that is looked at."""
+    for count in range(110):
+        check_chain([link] * count + [last], 5)
+
+
+@given(
+    st.lists(st.sampled_from(list(LINKS)), max_size=150),
+    st.sampled_from([1, 7, 1024, 2500]),
+    st.integers(1, 60),
+)
+def test_arithmetic_of_any_order(links: list[str], size: int, back: int) -> None:
+    check_chain(links, size, back)
 
 
 def on_threads(call: Callable[[], list[Any]]) -> Iterator[list[Any]]:
@@ -1087,9 +1137,9 @@ def test_text_mappings_and_sets_are_no_lists_of_operands() -> None:
         lambda w: ad.value_and_gradient(x, {x: 1.0}, w),
     ]
     for call in calls:
-        for given in wrong:
+        for refused in wrong:
             with pytest.raises(hmath.TypeMismatch):
-                call(given)
+                call(refused)
     # What can be walked otherwise is a list: views of a mapping, say.
     assert ad.value_and_gradient(x * x, {x: 3.0}, {x: 3.0}.keys()) == (9.0, [6.0])  # type: ignore[call-overload]
     assert ad.evaluate(ad.norm(array("d", [3.0, 4.0]))) == ad.evaluate(ad.norm(np.array([3.0, 4.0]))) == 5.0
