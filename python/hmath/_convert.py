@@ -402,6 +402,21 @@ def int_list(x: Any, argument: str) -> list[int]:
     ]
 
 
+def nested_ints(x: Any, argument: str) -> tuple[list[int], list[int]]:
+    """Integers in a list, or in lists of one length, to any depth: their shape, and all of them in order."""
+    items = sequence(x, argument, "List of Int")
+    shape = [len(items)]
+    while items and all(isinstance(item, (list, tuple)) for item in items):
+        rows = [sequence(item, argument, "List of Int") for item in items]
+        for i, row in enumerate(rows):
+            if len(row) != len(rows[0]):
+                raise dimension_mismatch(argument, len(rows[0]), len(row), i)
+        shape.append(len(rows[0]))
+        _check_rank(len(shape), argument)
+        items = [item for row in rows for item in row]
+    return shape, int_list(items, argument)
+
+
 def double_data(x: Any, argument: str) -> Any:
     """Doubles that go to a function as ``const double *``, with a length; order is row-major."""
     if type(x) is list or type(x) is tuple:

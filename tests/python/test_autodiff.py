@@ -1294,6 +1294,33 @@ def test_what_does_not_fit_is_named_as_the_function_names_it() -> None:
         assert str(caught.value).startswith(found)
 
 
+def test_a_node_has_no_numbers() -> None:
+    """NumPy made an array of nodes of a tensor's elements, which failed much later or not at all."""
+    x = ad.variable("x", (3,))
+    for convert in (np.asarray, np.atleast_2d, lambda y: np.concatenate([y, y]), lambda y: np.ones(3).dot(y)):
+        with pytest.raises(TypeError, match=r"no numbers before it is evaluated; see evaluate\(\)"):
+            convert(x)
+
+
+def test_indices_in_lists_of_lists() -> None:
+    table = np.arange(12.0).reshape(4, 3)
+    for indices in ([[0, 2], [3, 3]], ([0], (1,)), [[[1]], [[2]]], [[], []], [[np.int64(2)]]):
+        got = ad.evaluate(ad.embedding(table, indices), {})
+        assert np.array_equal(np.asarray(got), table[np.array(indices, dtype=int)])
+    endless: list[Any] = []
+    endless.append(endless)
+    refused: list[tuple[Any, type, str]] = [
+        ([[0, 1], [2]], errors.DimensionMismatch, r"indices\[1\] has dimension 1; required 2"),
+        ([[0], 1], errors.TypeMismatch, r"indices\[0\] is a list; required Int"),
+        ([[0.5]], errors.TypeMismatch, r"indices\[0\] is a float; required Int"),
+        (endless, errors.DimensionMismatch, "rank 9"),
+        ([[4]], errors.IndexOutOfBounds, "4"),
+    ]
+    for indices, error, message in refused:
+        with pytest.raises(error, match=message):
+            ad.evaluate(ad.gather(table, indices), {})
+
+
 def test_a_node_has_no_truth_value() -> None:
     """`if ad.less(x, y):` was always true."""
     x = ad.variable("x")

@@ -81,6 +81,9 @@ class Node(Owner):
     def __bool__(self) -> bool:
         raise TypeError("a node has no truth value before it is evaluated; see select()")
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a node has no numbers before it is evaluated; see evaluate()")
+
     def __hash__(self) -> int:
         return hash(self._address())
 
@@ -510,8 +513,8 @@ def _indices(indices: Any) -> CData:
         indices = indices.astype("float64")
     if _convert.has_axes(indices):
         return make(_convert.tensor(indices, "indices"))
-    numbers = [float(i) for i in _convert.int_list(indices, "indices")]
-    return invoke(lib.hmath_tensor_create, 1, [len(numbers)], numbers or ffi.NULL)
+    shape, numbers = _convert.nested_ints(indices, "indices")
+    return invoke(lib.hmath_tensor_create, len(shape), shape, [float(i) for i in numbers] or ffi.NULL)
 
 
 # ---------------------------------------------------------------- reductions and products

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Value: TypeAlias = "TensorDouble | float"
     Axes: TypeAlias = "int | Sequence[int] | None"
     Bias: TypeAlias = "Operand | Sequence[Expr | float]"
-    Indices: TypeAlias = "ADTensor | TensorLike | IntArray | Sequence[int]"
+    Indices: TypeAlias = "ADTensor | TensorLike | IntArray | Sequence[int] | Sequence[Sequence[int]]"
     # Variables to values. (Both are free: a Mapping is invariant in its keys, and of a dict of numbers and tensors
     # that stands by itself mypy only knows that its values are objects.)
     Bindings: TypeAlias = Mapping[Any, Any]
