@@ -29,6 +29,15 @@
 #include "kernels/reduced.h"
 #include "kernels/softmax.h"
 
+/*
+ * To be read into the caches before it is overwritten costs a result as much as to be written. One of so many
+ * elements goes past them, where a kernel can be told to: with what it is made from it fills a third-level cache
+ * of 32 MB, and whoever reads it finds little of it there (1.6M elements, Zen 3, a pass: 1.6 to 1.8 ms, past the
+ * caches 1.0 to 1.2; with one that reads the result behind it 2.3 to 2.7 and 2.0 to 2.2. Of 1M elements the two
+ * together take as long, of fewer longer).
+ */
+enum { HM_LASTING = 3 << 19 };
+
 typedef struct hm_kernels {
     int32_t isa; /* HMATH_ISA_... */
     const char *name;

@@ -58,6 +58,7 @@ typedef struct rows_task {
     double epsilon;
     double *out;
     bool centred; /* layer norm; else RMS norm */
+    bool aside;   /* results go past the caches */
     atomic_bool spoiled;
 } rows_task;
 
@@ -107,7 +108,7 @@ static bool any_row(const rows_task *t, const hm_context *ctx, const double *x, 
         }
     }
     const double by = 1.0 / sqrt(s.squares / (double)t->n + t->epsilon);
-    t->kernels->norm->standardize(x, t->n, s.mean, by, out);
+    t->kernels->norm->standardize(x, t->n, s.mean, by, t->aside, out);
     return true;
 }
 
@@ -119,23 +120,26 @@ static void rows_chunk(void *task, int64_t chunk)
     const int64_t end = least(t->rows, row + t->rows_per_chunk);
     while (row < end) {
         if (t->n <= HM_BLOCK)
-            row += (t->centred ? k->layer_rows : k->rms_rows)(t->x + row * t->n, end - row, t->n,
-                                                              t->epsilon, t->out + row * t->n);
+            row += (t->centred ? k->layer_rows : k->rms_rows)(
+                t->x + row * t->n, end - row, t->n, t->epsilon, t->aside, t->out + row * t->n);
         if (row < end) {
             if (!any_row(t, NULL, t->x + row * t->n, t->out + row * t->n))
                 atomic_store(&t->spoiled, true);
             row++;
         }
     }
+    k->settle();
 }
 
 static bool run_rows(rows_task *t)
 {
     t->kernels = hm_context_kernels(t->ctx);
+    t->aside = t->rows * t->n >= HM_LASTING;
     if (t->rows < 8 && t->n >= LONG_ROW) {
         for (int64_t row = 0; row < t->rows; row++)
             if (!any_row(t, t->ctx, t->x + row * t->n, t->out + row * t->n))
                 return false;
+        t->kernels->norm->settle();
         return true;
     }
     if (t->rows == 0)
@@ -313,6 +317,7 @@ typedef struct affine_task {
     const hm_standard *standard;
     const double *gamma, *beta;
     double *out;
+    bool aside; /* results go past the caches */
     atomic_bool spoiled;
 } affine_task;
 
@@ -348,7 +353,8 @@ static void affine_segment(affine_task *t, int64_t unit)
     double *out = t->out + unit * n;
     const hm_standard *s = &t->standard[c];
     if (is_plain(s, t->gamma[c]) &&
-        t->kernels->norm->affine(x, n, s->mean, hm_wide_round(s->by), t->gamma[c], t->beta[c], out))
+        t->kernels->norm->affine(x, n, s->mean, hm_wide_round(s->by), t->gamma[c], t->beta[c],
+                                 t->aside, out))
         return;
     for (int64_t i = 0; i < n; i++)
         out[i] = careful_element(t, x[i], c);
@@ -360,6 +366,7 @@ static void segments_chunk(void *task, int64_t chunk)
     const int64_t end = least(t->batch * t->channels, (chunk + 1) * t->per_chunk);
     for (int64_t unit = chunk * t->per_chunk; unit < end; unit++)
         affine_segment(t, unit);
+    t->kernels->norm->settle();
 }
 
 /* Without spatial axes channels are columns: rows of the batch, a panel of channels at a time. */
@@ -404,7 +411,8 @@ static affine_task channels_affine(const hm_context *ctx, const double *x, int64
                          .standard = standard,
                          .gamma = gamma,
                          .beta = beta,
-                         .out = out};
+                         .out = out,
+                         .aside = batch * channels * spatial >= HM_LASTING};
 }
 
 bool hm_channel_affine(const hm_context *ctx, const double *x, int64_t batch, int64_t channels,
@@ -462,6 +470,7 @@ static void batch_chunk(void *task, int64_t chunk)
     for (int64_t i = 0; i < s->batch; i++)
         for (int64_t c = first; c < end; c++)
             affine_segment(&t->result, i * s->channels + c);
+    s->kernels->norm->settle();
 }
 
 /*

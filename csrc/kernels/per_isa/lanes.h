@@ -16,6 +16,13 @@ VEC_INLINE size_t lanes_before(int64_t n, int64_t at)
     return left <= 0 ? 0 : left < VEC_WIDTH ? (size_t)left : (size_t)VEC_WIDTH;
 }
 
+/* How many of n elements lie before the first vector at p that is aligned; a double's alignment is given. */
+VEC_INLINE int64_t lanes_to_alignment(const double *p, int64_t n)
+{
+    const int64_t lanes = (int64_t)(-((uintptr_t)p / sizeof *p) % VEC_WIDTH);
+    return lanes < n ? lanes : n;
+}
+
 /* True in the first `count` lanes. */
 VEC_INLINE vec_mask first_lanes(size_t count)
 {

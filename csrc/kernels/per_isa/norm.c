@@ -8,39 +8,62 @@
 
 extern const hm_reduce_kernels HM_K(reduce);
 
-VEC_INLINE void standardize_vec(const double *x, size_t count, vec mean, vec by, double *out)
+typedef vec row_map(vec x, const vec *constants);
+
+VEC_INLINE vec standard(vec x, const vec *c) { return (x - c[0]) * c[1]; }
+
+VEC_INLINE vec scaled(vec x, const vec *by) { return x * *by; }
+
+VEC_INLINE vec standard_affine(vec x, const vec *c) { return vec_fma(standard(x, c), c[2], c[3]); }
+
+/* `count` elements; all of them where they are a vector. What is not finite shows in the taint. */
+VEC_INLINE vec map_few(row_map *map, const vec *constants, const double *x, size_t count, vec taint,
+                       double *out)
 {
-    vec_store_partial(out, count, (vec_load_partial(x, count) - mean) * by);
+    if (count == 0)
+        return taint;
+    const vec y = map(vec_load_padded(x, count), constants);
+    vec_store_partial(out, count, y);
+    return vec_taint(taint, y);
 }
 
-static void standardize(const double *x, int64_t n, double mean, double by, double *out)
+/* Past the caches only from where a vector is aligned. */
+VEC_INLINE vec map_row_to(bool aside, row_map *map, const vec *constants, const double *x,
+                          int64_t n, double *out)
 {
-    const vec m = vec_of(mean), b = vec_of(by);
-    int64_t i = 0;
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
-        vec_store(out + i, (vec_load(x + i) - m) * b);
-    if (i < n)
-        standardize_vec(x + i, lanes_before(n, i), m, b, out + i);
+    vec taint = vec_of(0.0);
+    int64_t i = aside ? lanes_to_alignment(out, n) : 0;
+    if (aside)
+        taint = map_few(map, constants, x, (size_t)i, taint, out);
+    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
+        const vec y = map(vec_load(x + i), constants);
+        taint = vec_taint(taint, y);
+        if (aside)
+            vec_store_aside(out + i, y);
+        else
+            vec_store(out + i, y);
+    }
+    return map_few(map, constants, x + i, lanes_before(n, i), taint, out + i);
+}
+
+VEC_INLINE vec map_row(bool aside, row_map *map, const vec *constants, const double *x, int64_t n,
+                       double *out)
+{
+    return aside ? map_row_to(true, map, constants, x, n, out)
+                 : map_row_to(false, map, constants, x, n, out);
+}
+
+static void standardize(const double *x, int64_t n, double mean, double by, bool aside, double *out)
+{
+    const vec constants[] = {vec_of(mean), vec_of(by)};
+    map_row(aside, standard, constants, x, n, out);
 }
 
 static bool affine(const double *x, int64_t n, double mean, double by, double gamma, double beta,
-                   double *out)
+                   bool aside, double *out)
 {
-    const vec m = vec_of(mean), b = vec_of(by), g = vec_of(gamma), s = vec_of(beta);
-    vec taint = vec_of(0.0);
-    int64_t i = 0;
-    for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
-        const vec y = vec_fma((vec_load(x + i) - m) * b, g, s);
-        taint = vec_taint(taint, y);
-        vec_store(out + i, y);
-    }
-    if (i < n) {
-        const size_t count = lanes_before(n, i);
-        const vec y = vec_fma((vec_load_padded(x + i, count) - m) * b, g, s);
-        taint = vec_taint(taint, y);
-        vec_store_partial(out + i, count, y);
-    }
-    return !vec_is_tainted(taint);
+    const vec constants[] = {vec_of(mean), vec_of(by), vec_of(gamma), vec_of(beta)};
+    return !vec_is_tainted(map_row(aside, standard_affine, constants, x, n, out));
 }
 
 static bool affine_columns(const double *x, int64_t rows, int64_t stride, int64_t columns,
@@ -75,7 +98,8 @@ static bool all_zeros(const double *x, int64_t n)
  */
 enum { SHORT_ROW = 512 };
 
-static int64_t layer_rows(const double *x, int64_t rows, int64_t n, double epsilon, double *out)
+static int64_t layer_rows(const double *x, int64_t rows, int64_t n, double epsilon, bool aside,
+                          double *out)
 {
     hm_moments next = {0};
     for (int64_t row = 0; row < rows; row++, x += n, out += n) {
@@ -85,12 +109,13 @@ static int64_t layer_rows(const double *x, int64_t rows, int64_t n, double epsil
         const double by = 1.0 / __builtin_sqrt(m.squares / (double)n + epsilon);
         if (n <= SHORT_ROW && row + 1 < rows)
             next = HM_K(reduce).moments(x + n, n);
-        standardize(x, n, m.mean, by, out);
+        standardize(x, n, m.mean, by, aside, out);
     }
     return rows;
 }
 
-static int64_t rms_rows(const double *x, int64_t rows, int64_t n, double epsilon, double *out)
+static int64_t rms_rows(const double *x, int64_t rows, int64_t n, double epsilon, bool aside,
+                        double *out)
 {
     double next = 0;
     for (int64_t row = 0; row < rows; row++, x += n, out += n) {
@@ -100,15 +125,12 @@ static int64_t rms_rows(const double *x, int64_t rows, int64_t n, double epsilon
         const vec by = vec_of(1.0 / __builtin_sqrt(squares / (double)n + epsilon));
         if (n <= SHORT_ROW && row + 1 < rows)
             next = HM_K(reduce).square_sum(x + n, n);
-        int64_t i = 0;
-        for (; i + VEC_WIDTH <= n; i += VEC_WIDTH)
-            vec_store(out + i, vec_load(x + i) * by);
-        if (i < n)
-            vec_store_partial(out + i, lanes_before(n, i),
-                              vec_load_partial(x + i, lanes_before(n, i)) * by);
+        map_row(aside, scaled, &by, x, n, out);
     }
     return rows;
 }
+
+static void settle(void) { vec_store_aside_done(); }
 
 extern const hm_norm_kernels HM_K(norm);
 const hm_norm_kernels HM_K(norm) = {
@@ -117,4 +139,5 @@ const hm_norm_kernels HM_K(norm) = {
     .standardize = standardize,
     .affine = affine,
     .affine_columns = affine_columns,
+    .settle = settle,
 };

@@ -5,7 +5,7 @@
 #include "kernels/math/log.h"
 #include "kernels/math/sincos.h"
 #include "kernels/per_isa/isa.h"
-#include "kernels/vec/vec.h"
+#include "kernels/per_isa/lanes.h"
 
 enum {
     TILE = 64
@@ -192,8 +192,7 @@ VEC_INLINE vec spread_by(vec_store_how *store_mask, vec_store_how *store_out, co
                          int64_t n, double factor, double *mask, double *out)
 {
     const vec m = vec_of(factor);
-    const int64_t unaligned = (int64_t)(-((uintptr_t)mask / sizeof *mask) % VEC_WIDTH);
-    int64_t at = unaligned < n ? unaligned : n;
+    int64_t at = lanes_to_alignment(mask, n);
     vec taint = vec_taint(vec_of(0.0), spread_few(x, (size_t)at, m, mask, out));
     for (; at + VEC_WIDTH <= n; at += VEC_WIDTH) {
         const vec y = vec_load(x + at) * m;

@@ -10,11 +10,10 @@
 enum { SPREAD_LEAST = 32768 }; /* elements worth a thread: about 30 microseconds */
 
 /*
- * To be read into the caches before it is overwritten costs a result as much as to be written. So many elements of
- * a mask have left them before a backward pass wants it, and so many of a result before anybody does (2M
- * elements, Zen 3: the pass takes 2.9 ms, with the mask past the caches 2.2, with both 1.75; one plain result 2.2).
+ * A mask has left the caches before a backward pass wants it, sooner than a result before anybody does (2M elements,
+ * Zen 3: the pass takes 2.9 ms, with the mask past the caches 2.2, with both 1.75; one plain result 2.2).
  */
-enum { LASTING_MASK = 1 << 20, LASTING_RESULT = 1 << 21 };
+enum { LASTING_MASK = 1 << 20 };
 
 typedef struct dropout_job {
     const hm_random_kernels *kernels;
@@ -53,7 +52,7 @@ static void spread_planes(void *user, int64_t chunk)
     const int64_t first = chunk * job->planes_per_chunk, left = job->planes - first;
     const int64_t planes = left < job->planes_per_chunk ? left : job->planes_per_chunk;
     const int64_t start = first * job->plane_size, size = job->planes * job->plane_size;
-    const int aside = (size >= LASTING_MASK) + (size >= LASTING_RESULT);
+    const int aside = (size >= LASTING_MASK) + (size >= HM_LASTING);
     note(job,
          job->kernels->spread(job->input + start, planes, job->plane_size, job->plane_mask + first,
                               aside, job->mask + start, job->output + start));
