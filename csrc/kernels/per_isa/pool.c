@@ -2,6 +2,7 @@
 #include "kernels/pool.h"
 #include "kernels/per_isa/isa.h"
 #include "kernels/per_isa/lanes.h"
+#include "kernels/per_isa/unroll.h"
 
 /* ---- largest ---- */
 
@@ -33,6 +34,11 @@ static void maxima(const double *const *tap, int64_t taps, int64_t n, double *ou
 
 /* ---- mean ---- */
 
+VEC_INLINE vec load_tap(const double *p, size_t count)
+{
+    return count == VEC_WIDTH ? vec_load(p) : vec_load_partial(p, count);
+}
+
 /*
  * The contract's lanes stand in as many vectors, one output a lane of them; a lane without a term
  * would add +0 and is left out. Adding +0 at the end stands for the +0 that every lane starts from.
@@ -42,7 +48,7 @@ VEC_INLINE vec sum_of_taps(const double *const *tap, int64_t taps, int64_t at, s
     vec lane[VEC_CONTRACT_LANES];
     const int64_t live = taps < VEC_CONTRACT_LANES ? taps : VEC_CONTRACT_LANES;
     for (int64_t t = 0; t < live; t++)
-        lane[t] = count == VEC_WIDTH ? vec_load(tap[t] + at) : vec_load_partial(tap[t] + at, count);
+        lane[t] = load_tap(tap[t] + at, count);
     for (int64_t t = live; t < taps; t++)
         lane[t % VEC_CONTRACT_LANES] += vec_load_partial(tap[t] + at, count);
     for (int64_t h = VEC_CONTRACT_LANES / 2; h; h /= 2)
@@ -51,8 +57,10 @@ VEC_INLINE vec sum_of_taps(const double *const *tap, int64_t taps, int64_t at, s
     return lane[0] + 0.0;
 }
 
-/* Inlined with a constant number of terms, the lanes are registers. */
-VEC_INLINE bool means_of(const double *const *tap, int64_t taps, int64_t n, double *out)
+typedef vec sum_taps(const double *const *tap, int64_t taps, int64_t at, size_t count);
+
+VEC_INLINE bool means_of(sum_taps *sum_of, const double *const *tap, int64_t taps, int64_t n,
+                         double *out)
 {
     /* Dividing by a power of two and multiplying by its inverse round the same number. */
     const int power_of_two = (taps & (taps - 1)) == 0;
@@ -60,29 +68,64 @@ VEC_INLINE bool means_of(const double *const *tap, int64_t taps, int64_t n, doub
     int64_t i = 0;
     vec spoiled = vec_of(0.0); /* 0 times what is not finite is NaN */
     for (; i + VEC_WIDTH <= n; i += VEC_WIDTH) {
-        const vec sum = sum_of_taps(tap, taps, i, VEC_WIDTH);
+        const vec sum = sum_of(tap, taps, i, VEC_WIDTH);
         const vec mean = power_of_two ? sum * inverse : sum / divisor;
         spoiled = vec_fma(mean, vec_of(0.0), spoiled);
         vec_store(out + i, mean);
     }
     if (i < n) {
-        const vec mean = sum_of_taps(tap, taps, i, (size_t)(n - i)) / divisor;
+        const vec mean = sum_of(tap, taps, i, (size_t)(n - i)) / divisor;
         spoiled = vec_fma(mean, vec_of(0.0), spoiled);
         vec_store_partial(out + i, (size_t)(n - i), mean);
     }
     return vec_mask_all(vec_equal(spoiled, vec_of(0.0)));
 }
 
+/* Lane t takes lane t + half, of `live` lanes. */
+VEC_INLINE void fold_lanes(vec *lane, const int half, const int64_t live)
+{
+    UNROLL (t, 0, half) {
+        if (t + half < live)
+            lane[t] += lane[t + half];
+    }
+}
+
+enum { FEW = 9 };
+
+/* Of a constant number of terms, so that lanes are registers. */
+VEC_INLINE vec sum_of_few(const double *const *tap, int64_t taps, int64_t at, size_t count)
+{
+    vec lane[FEW];
+    UNROLL (t, 0, taps) {
+        lane[t] = load_tap(tap[t] + at, count);
+    }
+    fold_lanes(lane, 8, taps);
+    fold_lanes(lane, 4, taps);
+    fold_lanes(lane, 2, taps);
+    fold_lanes(lane, 1, taps);
+    return lane[0] + 0.0;
+}
+
+/* Results might overwrite what is read again from `tap`, for all a compiler knows. */
+VEC_INLINE bool means_of_few(const double *const *tap, const int taps, int64_t n, double *out)
+{
+    const double *from[FEW];
+    UNROLL (t, 0, taps) {
+        from[t] = tap[t];
+    }
+    return means_of(sum_of_few, from, taps, n, out);
+}
+
 static bool means(const double *const *tap, int64_t taps, int64_t n, double *out)
 {
     switch (taps) {
-    case 2: return means_of(tap, 2, n, out);
-    case 3: return means_of(tap, 3, n, out);
-    case 4: return means_of(tap, 4, n, out);
-    case 6: return means_of(tap, 6, n, out);
-    case 8: return means_of(tap, 8, n, out);
-    case 9: return means_of(tap, 9, n, out);
-    default: return means_of(tap, taps, n, out);
+    case 2: return means_of_few(tap, 2, n, out);
+    case 3: return means_of_few(tap, 3, n, out);
+    case 4: return means_of_few(tap, 4, n, out);
+    case 6: return means_of_few(tap, 6, n, out);
+    case 8: return means_of_few(tap, 8, n, out);
+    case 9: return means_of_few(tap, 9, n, out);
+    default: return means_of(sum_of_taps, tap, taps, n, out);
     }
 }
 

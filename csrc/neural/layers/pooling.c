@@ -105,6 +105,22 @@ static void box_block(const void *job, int64_t at, int64_t n, hm_partial *out)
 
 static const hm_reduction box_sum = {box_block, hm_join_sums};
 
+enum { FEW_CELLS = 9 };
+
+/* Of at most FEW_CELLS cells, as one output of a row; false where it is not finite. */
+static bool mean_of_few(const box *b, int64_t cells, double *mean)
+{
+    const double *tap[FEW_CELLS];
+    int64_t t = 0;
+    for (int64_t z = b->first[0]; z < b->end[0]; z++)
+        for (int64_t y = b->first[1]; y < b->end[1]; y++) {
+            const double *row = row_of(b, z, y);
+            for (int64_t x = b->first[2]; x < b->end[2]; x++)
+                tap[t++] = row + x;
+        }
+    return b->pooling->kernels->pool->means(tap, cells, 1, mean);
+}
+
 /*
  * The mean lies between the cells, so it is a double although their sum may be none: then the cells
  * are summed times 2^-64, exactly but for what is nothing beside a sum that large.
@@ -113,6 +129,9 @@ static double box_mean(box *b)
 {
     const int64_t cells =
         (b->end[0] - b->first[0]) * (b->end[1] - b->first[1]) * (b->end[2] - b->first[2]);
+    double few;
+    if (cells <= FEW_CELLS && mean_of_few(b, cells, &few))
+        return few;
     hm_partial sum;
     b->factor = 1;
     if (cells <= HM_BLOCK)
