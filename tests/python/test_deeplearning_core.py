@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.special
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -657,6 +657,28 @@ def test_ctc_extremes():
     assert loss == pytest.approx(-math.log(10), rel=1e-15)  # binomial(5, 2) alignments
     assert core.ctc_loss(7, [], []) == 0.0
     assert core.ctc_loss_gradient(7, [], []) == (0.0, [])
+
+
+@given(st.data())
+def test_ctc_of_logarithms_of_any_size(data):
+    """One alignment has everything, though its total, and what lies before and behind a frame, are rounded."""
+    classes, frames = data.draw(st.integers(2, 4)), data.draw(st.integers(1, 5))
+    labels = data.draw(st.lists(st.integers(1, classes - 1), max_size=2))
+    row = st.lists(st.integers(-6, 0), min_size=classes, max_size=classes)
+    levels = data.draw(st.lists(row, min_size=frames, max_size=frames))
+    paths = {
+        path: sum(levels[t][k] for t, k in enumerate(path)) for path in alignments(labels, 0, frames, classes)
+    }
+    best = [path for path, level in paths.items() if level == max(paths.values())]
+    assume(len(best) == 1)
+    scale = 0.1 * 2.0 ** data.draw(st.sampled_from([20, 40, 49, 50, 51, 52, 53, 56, 60, 100, 300, 900, 1015]))
+    rows = [[level * scale for level in row] for row in levels]
+    loss, gradient = core.ctc_loss_gradient(0, labels, rows)
+    assert loss == pytest.approx(-paths[best[0]] * scale, rel=frames * EPSILON)
+    for t, row in enumerate(gradient):
+        # What runs through the class times the reciprocal of what runs through all: two roundings from 1.
+        assert row[best[0][t]] == pytest.approx(-1.0, abs=EPSILON)
+        assert sum(x != 0.0 for x in row) == 1
 
 
 def test_ctc_as_large_as_a_double():

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/ctc.h"
+#include "kernels/elementwise.h"
 #include "neural/core/core.h"
 #include "runtime/checked.h"
 #include "runtime/context.h"
@@ -170,28 +171,72 @@ static double run_forward(const ctc *c, double *rows, bool keep, double *taken)
     return total + out_of_levels;
 }
 
-/* The shares of one frame's alignments, as a row of the gradient: each class loses what runs
- * through it. */
-static void publish_shares(const ctc *c, double *blank, double *label, double *gradient)
+/* What part of all alignments runs through each state of a frame, and through all of a kind. */
+typedef struct shares {
+    double *blank, *label;
+    double through_blank, through_label;
+} shares;
+
+static void sum_shares(const ctc *c, shares *s)
 {
     const hm_kernels *k = c->kernels;
-    const double through_blank =
-        hm_wide_round(hm_sum_row(k, HM_ROW_SUM, blank, NULL, c->label_count + 1));
-    const double through_label =
-        hm_wide_round(hm_sum_row(k, HM_ROW_SUM, label, NULL, c->label_count));
-    const double share = 1.0 / (through_blank + through_label); /* 1, but for rounding */
-    memset(gradient, 0, (size_t)c->classes * sizeof *gradient);
-    gradient[c->blank] = 0 - through_blank * share;
-    for (int64_t s = 0; s < c->label_count; s++)
-        gradient[c->labels[s]] -= label[s] * share;
+    s->through_blank = hm_wide_round(hm_sum_row(k, HM_ROW_SUM, s->blank, NULL, c->label_count + 1));
+    s->through_label = hm_wide_round(hm_sum_row(k, HM_ROW_SUM, s->label, NULL, c->label_count));
 }
 
-/* All frames, backwards, against the rows that run_forward kept. `rows` has room for two, `shares`
+/* n shares from the levels of both sides, the largest of which is e^0. */
+static void share_by_largest(const ctc *c, const double *level, const double *rest,
+                             const double *other_level, const double *other_rest, int64_t n,
+                             double largest, double *share)
+{
+    for (int64_t i = 0; i < n; i++)
+        share[i] = fmax(level[i] + other_level[i] - largest, -DBL_MAX);
+    (void)c->kernels->elementwise->unary[HM_UNARY_exp]((size_t)n, share, share);
+    for (int64_t i = 0; i < n; i++)
+        share[i] *= (1.0 + rest[i]) * (1.0 + other_rest[i]);
+}
+
+static double largest_sum(const double *level, const double *other_level, int64_t n, double most)
+{
+    for (int64_t i = 0; i < n; i++)
+        most = fmax(most, level[i] + other_level[i]);
+    return most;
+}
+
+/*
+ * Shares of a frame whose levels are so large that the total's rounding is more than all there is to share out:
+ * from 2^50 or so on. They are taken against the frame's own largest instead.
+ */
+static void share_large(const ctc *c, const hm_ctc_row *before, const hm_ctc_row *after, shares *s)
+{
+    const int64_t blanks = c->label_count + 1, labels = c->label_count;
+    const double largest =
+        largest_sum(before->label_level, after->label_level, labels,
+                    largest_sum(before->blank_level, after->blank_level, blanks, -DBL_MAX));
+    share_by_largest(c, before->blank_level, before->blank_rest, after->blank_level,
+                     after->blank_rest, blanks, largest, s->blank);
+    share_by_largest(c, before->label_level, before->label_rest, after->label_level,
+                     after->label_rest, labels, largest, s->label);
+    sum_shares(c, s);
+}
+
+/* A row of the gradient: each class loses what runs through it. */
+static void publish_shares(const ctc *c, const shares *s, double *gradient)
+{
+    const double share = 1.0 / (s->through_blank + s->through_label); /* 1, but for rounding */
+    memset(gradient, 0, (size_t)c->classes * sizeof *gradient);
+    gradient[c->blank] = 0 - s->through_blank * share;
+    for (int64_t i = 0; i < c->label_count; i++)
+        gradient[c->labels[i]] -= s->label[i] * share;
+}
+
+/* All frames, backwards, against the rows that run_forward kept. `rows` has room for two, `room`
  * for two widths. */
 static void run_backward(const ctc *c, double *kept, const double *taken, double log_total,
-                         double *rows, double *shares, double *gradient)
+                         double *rows, double *room, double *gradient)
 {
     const hm_ctc_kernels *k = c->kernels->ctc;
+    shares s = {.blank = room, .label = room + c->width};
     double out_of_levels = 0;
     hm_ctc_row after = row_at(c, rows, 0), next = row_at(c, rows, 1);
     set_nowhere(c, &after);
@@ -201,9 +246,12 @@ static void run_backward(const ctc *c, double *kept, const double *taken, double
         after.label_level[c->label_count - 1] = 0;
     for (int64_t t = c->frames - 1; t >= 0; t--) {
         const hm_ctc_row before = row_at(c, kept, t);
-        k->share(&before, &after, c->label_count, log_total - taken[t] - out_of_levels, shares,
-                 shares + c->width);
-        publish_shares(c, shares, shares + c->width, gradient + t * c->classes);
+        k->share(&before, &after, c->label_count, log_total - taken[t] - out_of_levels, s.blank,
+                 s.label);
+        sum_shares(c, &s);
+        if (!(fabs(s.through_blank + s.through_label - 1.0) <= 0.25))
+            share_large(c, &before, &after, &s);
+        publish_shares(c, &s, gradient + t * c->classes);
         if (t == 0)
             break;
         look_at_frame(c, t);
