@@ -328,7 +328,9 @@ static hm_status reduced(hm_context *ctx, const char *operation,
     if (st != HMATH_OK)
         return st;
     hm_node *node = hm_arg_node(&g, "value", value), *result = NULL;
-    if (node && !axes && count > 0)
+    if (node && count < HMATH_ALL_AXES)
+        hm_graph_fail(&g, hm_fail_argument(ctx, "count", "is negative"));
+    else if (node && !axes && count > 0)
         hm_graph_fail(&g, hm_fail_argument(ctx, "axes", "is null"));
     else if (node && (st = hm_axis_set(ctx, "axes", node->rank, count, axes, &set)) != HMATH_OK)
         hm_graph_fail(&g, st);

@@ -15,6 +15,13 @@
 
 /* ------------------------------------------------- results that are arrays of handles */
 
+/* Where n results go: nothing needs no room. */
+static hm_value **room_for(size_t n, hm_value **out)
+{
+    static hm_value *none;
+    return n == 0 && !out ? &none : out;
+}
+
 /* Close g and publish m nodes; `nodes` is freed. */
 static hm_status leave_with_nodes(hm_graph *g, hm_node **nodes, size_t m, hm_value **out)
 {
@@ -62,7 +69,7 @@ hmath_status hmath_autodiff_gradient(hmath_context *ctx, const hmath_value *outp
 {
     hm_graph g;
     hm_node **asked = NULL, **found = NULL;
-    hm_status st = hm_graph_enter(ctx, "autodiff.gradient", gradients, &g);
+    hm_status st = hm_graph_enter(ctx, "autodiff.gradient", room_for(m, gradients), &g);
     if (st != HMATH_OK)
         return st;
     hm_node *of = hm_arg_node(&g, "output", output);
@@ -82,7 +89,7 @@ hmath_status hmath_autodiff_pull_back(hmath_context *ctx, const hmath_value *con
 {
     hm_graph g;
     hm_node **of = NULL, **from = NULL, **asked = NULL, **found = NULL;
-    hm_status st = hm_graph_enter(ctx, "autodiff.pull_back", cotangents, &g);
+    hm_status st = hm_graph_enter(ctx, "autodiff.pull_back", room_for(m, cotangents), &g);
     if (st != HMATH_OK)
         return st;
     if (hm_arg_nodes(&g, "outputs", outputs, n, &of) == HMATH_OK &&
@@ -320,7 +327,7 @@ hmath_status hmath_program_run(hmath_context *ctx, const hmath_value *program,
                                const hmath_value *const *inputs, size_t m, hmath_value **outputs,
                                size_t n)
 {
-    hm_status st = hm_edge_enter(ctx, "autodiff.Program", outputs);
+    hm_status st = hm_edge_enter(ctx, "autodiff.Program", room_for(n, outputs));
     if (st != HMATH_OK)
         return st;
     const hm_program *p = NULL;
@@ -375,7 +382,7 @@ hmath_status hmath_autodiff_evaluate(hmath_context *ctx, const hmath_value *cons
 {
     hm_graph g;
     hm_node **of = NULL, **at = NULL;
-    hm_status st = hm_graph_enter(ctx, "autodiff.evaluate", results, &g);
+    hm_status st = hm_graph_enter(ctx, "autodiff.evaluate", room_for(n, results), &g);
     if (st != HMATH_OK)
         return st;
     if ((st = hm_arg_nodes(&g, "outputs", outputs, n, &of)) == HMATH_OK &&

@@ -64,8 +64,8 @@ static hm_status fold_elementwise(hm_planner *p, int32_t i, double *output)
         op.inputs[k] = (hm_place){HM_PLACE_REGISTER, {.index = tiles.registers++}};
     }
     hm_frame frame = {.ctx = p->ctx, .outputs = &output};
-    hm_status st = hm_scratch_create(p->ctx, (size_t)tiles.registers * HM_TILE, sizeof(double),
-                                     &frame.registers);
+    hm_status st = hm_scratch_create(p->ctx, (size_t)(tiles.registers * hm_tile_room(tiles.size)),
+                                     sizeof(double), &frame.registers);
     if (st != HMATH_OK)
         return st;
     st = hm_tiles_run(&frame, &tiles);

@@ -137,7 +137,7 @@ hm_status hm_emit_tiles(hm_planner *p, hm_step *step, const int32_t *members, in
                              .op_count = (int32_t)count,
                              .spread_count = g.spread_count,
                              .registers = g.registers};
-    if (p->program->registers < g.registers)
-        p->program->registers = g.registers;
+    if (p->program->register_doubles < g.registers * hm_tile_room(g.size))
+        p->program->register_doubles = g.registers * hm_tile_room(g.size);
     return hm_emit_chains(p, &step->tiles);
 }

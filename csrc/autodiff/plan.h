@@ -6,6 +6,7 @@
 #define HM_PLAN_H
 
 #include "autodiff/program.h"
+#include "runtime/alloc.h"
 
 enum { HM_NONE = -1 };
 
@@ -31,6 +32,13 @@ typedef struct hm_place {
 /* ------------------------------------------------- tiles: elementwise nodes of one shape */
 
 enum { HM_TILE = 1024 }; /* doubles; a handful of tiles fits the first-level cache */
+
+/* Doubles of a register of a group of that size: a tile, or whole lines that hold all there is. */
+static inline int64_t hm_tile_room(int64_t size)
+{
+    const int64_t line = HM_ALIGNMENT / (int64_t)sizeof(double);
+    return size < HM_TILE ? (size + line - 1) / line * line : HM_TILE;
+}
 
 /* An operand from outside that has to be spread over the group's shape, into a register. */
 typedef struct hm_tile_spread {
@@ -141,7 +149,7 @@ struct hm_program {
     int64_t *scalar_inputs; /* by input: its scalar, or -1 */
 
     int64_t workspace_doubles; /* tensors */
-    int32_t registers;         /* the most that a group uses */
+    int64_t register_doubles;  /* the most that a group's registers take */
     int32_t most_inputs;       /* of any op step */
     int64_t nodes;             /* for hm_program_describe */
 

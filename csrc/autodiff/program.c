@@ -102,7 +102,7 @@ static bool lay_out(const hm_program *program, layout *out)
     if (!add_part(&at, (size_t)program->workspace_doubles, sizeof(double)))
         return false;
     out->registers = at;
-    if (!add_part(&at, (size_t)program->registers, HM_TILE * sizeof(double)))
+    if (!add_part(&at, (size_t)program->register_doubles, sizeof(double)))
         return false;
     out->pointers = at;
     if (!add_part(&at, (size_t)program->most_inputs, sizeof(double *)))

@@ -91,7 +91,7 @@ typedef struct tile {
 static double *operand(const tile *t, const hm_place *place)
 {
     if (place->kind == HM_PLACE_REGISTER)
-        return t->registers + place->index * HM_TILE;
+        return t->registers + place->index * hm_tile_room(t->tiles->size);
     return hm_place_pointer(t->frame, place) + t->first;
 }
 
@@ -110,7 +110,7 @@ static bool repeats(const hm_tile_spread *how)
 static void load(const tile *t, const hm_tile_spread *how)
 {
     const double *from = hm_place_pointer(t->frame, &how->from);
-    double *to = t->registers + (int64_t)how->to * HM_TILE;
+    double *to = t->registers + how->to * hm_tile_room(t->tiles->size);
     if (how->axes == 0)
         fill(to, *from, t->n);
     else
@@ -248,8 +248,8 @@ static void run_chunk(void *task, int64_t chunk)
 {
     job *j = task;
     size_t capacity;
-    double *registers =
-        hm_block_take((size_t)j->tiles->registers * HM_TILE * sizeof(double), &capacity);
+    const size_t room = (size_t)(j->tiles->registers * hm_tile_room(j->tiles->size));
+    double *registers = hm_block_take(room * sizeof(double), &capacity);
     if (!registers) {
         atomic_store(&j->no_memory, true);
         return;
@@ -275,6 +275,8 @@ static hm_status find_failure(const hm_frame *frame, const hm_tiles *tiles)
 hm_status hm_tiles_run(const hm_frame *frame, const hm_tiles *tiles)
 {
     job j = {.frame = frame, .tiles = tiles};
+    if (tiles->size == 0) /* no tile at all, not even a first one that shows what repeats */
+        return HMATH_OK;
     j.chunks = hm_chunks(tile_count(tiles), tiles->tiles_per_chunk, MOST_CHUNKS);
     if (j.chunks > 1 && hm_context_threads(frame->ctx) > 1)
         hm_parallel_for(frame->ctx, j.chunks, run_chunk, &j);

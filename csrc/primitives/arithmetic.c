@@ -484,6 +484,17 @@ static void power_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const 
         cotangents[1] = hm_ad_multiply(g, cotangent, hm_ad_multiply(g, node, log_or_zero(g, base)));
 }
 
+/*
+ * y slope(x, y - 1), and 0 for y = 0 whatever x is: there the slope is of x^1 instead, which has no pole, nor has any
+ * derivative of it.
+ */
+static hm_node *slope_of_slope(hm_graph *g, hm_node *base, hm_node *exponent, hm_node *less)
+{
+    hm_node *is_zero = hm_ad_equal(g, exponent, hm_ad_constant(g, 0.0));
+    hm_node *poleless = hm_ad_select(g, is_zero, hm_ad_constant(g, 1.0), less);
+    return hm_ad_multiply(g, exponent, power_slope(g, base, poleless));
+}
+
 /* d/dx = y * slope(x, y - 1); d/dy = x^(y-1) * (1 + y log x). */
 static void power_slope_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
                                 hm_node **cotangents)
@@ -491,8 +502,7 @@ static void power_slope_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, 
     hm_node *base = node->inputs[0], *exponent = node->inputs[1];
     hm_node *less = hm_ad_shifted(g, exponent, -1.0);
     if (wanted[0])
-        cotangents[0] =
-            hm_ad_multiply(g, cotangent, hm_ad_multiply(g, exponent, power_slope(g, base, less)));
+        cotangents[0] = hm_ad_multiply(g, cotangent, slope_of_slope(g, base, exponent, less));
     if (wanted[1]) {
         hm_node *factor = hm_ad_shifted(g, hm_ad_multiply(g, exponent, log_or_zero(g, base)), 1.0);
         cotangents[1] =

@@ -376,12 +376,23 @@ static void test_equal_nodes__are_one(void)
 
 static void test_null_arguments(void)
 {
-    hmath_value *v = NULL;
+    hmath_value *v = NULL, *x = NULL;
     CHECK_INT(hmath_autodiff_add(ctx, NULL, NULL, &v), HMATH_BAD_ARGUMENT);
     CHECK_INT(hmath_autodiff_variable(ctx, NULL, 2, NULL, &v), HMATH_BAD_ARGUMENT);
     CHECK_INT(hmath_autodiff_gradient(ctx, NULL, NULL, 1, &v), HMATH_BAD_ARGUMENT);
     CHECK_INT(hmath_autodiff_compile(ctx, NULL, 1, NULL, 0, &v), HMATH_BAD_ARGUMENT);
     CHECK_INT(hmath_program_run(ctx, NULL, NULL, 0, &v, 0), HMATH_BAD_ARGUMENT);
+    CHECK_INT(hmath_autodiff_variable(ctx, "x", 0, NULL, &x), HMATH_OK);
+    CHECK_INT(hmath_autodiff_sum(ctx, x, HMATH_ALL_AXES - 1, NULL, 0, &v), HMATH_BAD_ARGUMENT);
+    CHECK(v == NULL);
+    /* Nothing needs no room. */
+    CHECK_INT(hmath_autodiff_gradient(ctx, x, NULL, 0, NULL), HMATH_OK);
+    CHECK_INT(hmath_autodiff_evaluate(ctx, NULL, 0, NULL, NULL, 0, NULL), HMATH_OK);
+    CHECK_INT(hmath_autodiff_compile(ctx, NULL, 0, NULL, 0, &v), HMATH_OK);
+    CHECK_INT(hmath_program_run(ctx, v, NULL, 0, NULL, 0), HMATH_OK);
+    hmath_release(v);
+    hmath_release(x);
+    v = NULL;
     CHECK_INT(hmath_autodiff_rank(NULL), -1);
     CHECK(hmath_autodiff_shape(NULL) == NULL && hmath_autodiff_name(NULL) == NULL);
     CHECK(v == NULL);

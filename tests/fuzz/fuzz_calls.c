@@ -1,6 +1,6 @@
 /*
- * A program of calls read from bytes: any of the 135 wrappers with arguments made for their types, with what
- * earlier calls gave, and now and then with what does not fit at all.
+ * A program of calls read from bytes: any of the 135 wrappers, and arithmetic of graphs, with arguments made for
+ * their types, with what earlier calls gave, and now and then with what does not fit at all.
  *
  * Whatever comes in, a call gives a value that holds finite numbers alone, or a failure that says what is wrong
  * and gives nothing; and in the end nothing is left alive.
@@ -27,9 +27,17 @@ typedef struct wrapper {
     const char *types[MOST_ARGUMENTS];
 } wrapper;
 
-static const wrapper wrappers[] = {
+static const wrapper wrappers[] = {/* fewer than a byte has values */
 #define ROW(name, count, result, ...) {#name, (function)name, count, result, {__VA_ARGS__}},
 #include "wrappers.inc"
+#define ONE(name) ROW(hmath_autodiff_##name, 1, "ADTensor", "ADTensor")
+#define TWO(name) ROW(hmath_autodiff_##name, 2, "ADTensor", "ADTensor", "ADTensor")
+                                   TWO(add) TWO(subtract) TWO(multiply) TWO(divide) TWO(power)
+                                       TWO(maximum) TWO(less) TWO(matmul) ONE(negate) ONE(absolute)
+                                           ONE(square) ONE(sqrt) ONE(exp) ONE(log) ONE(sin)
+                                               ONE(tanh) ONE(erf)
+#undef ONE
+#undef TWO
 #undef ROW
 };
 

@@ -1302,6 +1302,53 @@ def test_a_node_has_no_numbers() -> None:
             convert(x)
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 8, 32, 1024, 1500])
+def test_nothing_is_broadcast_against(width: int) -> None:
+    """An empty batch: a division by its zero extent ended the process."""
+    x, b = ad.variable("x", (0, width)), ad.variable("b", (width,))
+    empty, numbers = np.zeros((0, width)), np.linspace(0.5, 1.5, width)
+    nodes = [
+        x + b,
+        x * b * 2.0 + ad.broadcast_to(b, (0, width)),
+        ad.select(ad.less(x, b), x, b),
+        ad.sum(x * b),
+    ]
+    nodes += ad.gradient(nodes[-1], [x, b])
+    for i, result in enumerate(ad.evaluate(nodes, {x: empty, b: numbers})):
+        expected = [empty, empty, empty, np.asarray(0.0), empty, np.zeros(width)][i]
+        assert np.asarray(result).shape == expected.shape and np.array_equal(np.asarray(result), expected)
+    folded = ad.constant(empty) + ad.constant(numbers)
+    assert np.asarray(ad.evaluate(folded, {})).shape == (0, width)
+
+
+def test_small_tensors_need_little_room() -> None:
+    """A result of three numbers took the room of 1,024 while its group ran."""
+    x = ad.variable("x", (3,))
+    terms = [ad.sin(x * float(i)) for i in range(1000)]
+    total = terms[-1]
+    for term in reversed(terms[:-1]):  # so that all wait for the last one
+        total = total + term
+    assert ad.compile(total, [x]).workspace < 1000 * 3 * 64
+
+
+@pytest.mark.parametrize("exponent", range(6))
+def test_powers_have_all_derivatives_at_zero(exponent: int) -> None:
+    """Beyond the exponent they are 0, not a quotient by 0."""
+    x = ad.variable("x")
+    y = ad.variable("y", (2,))
+    derivative = x**exponent
+    for order in range(exponent + 4):
+        factor = math.perm(exponent, order)
+        assert ad.evaluate(derivative, {x: 0.0}) == (factor if order == exponent else 0)
+        at_two = factor * 2.0 ** (exponent - order)
+        assert ad.evaluate(derivative, {x: 2.0}) == pytest.approx(at_two, rel=4 * 2**-52)  # a few products
+        derivative = ad.gradient(derivative, x)
+    powers = ad.sum(y ** np.array([0.0, float(exponent)]))
+    second = ad.gradient(ad.sum(ad.gradient(powers, y)), y)
+    wanted = [0.0, 2.0 if exponent == 2 else 0.0]
+    assert np.array_equal(np.asarray(ad.evaluate(second, {y: np.zeros(2)})), wanted)
+
+
 def test_indices_in_lists_of_lists() -> None:
     table = np.arange(12.0).reshape(4, 3)
     for indices in ([[0, 2], [3, 3]], ([0], (1,)), [[[1]], [[2]]], [[], []], [[np.int64(2)]]):

@@ -130,9 +130,12 @@ def _run(
 
 def _run_described(program: Handle, inputs: list[Argument]) -> list[Value] | int:
     """The outputs, or the status of a failure."""
-    count = lib.hmath_program_outputs(program._handle)
+    handle = program._handle  # held for the call, whoever closes the program meanwhile
+    if handle is None:
+        raise closed("self")
+    count = lib.hmath_program_outputs(handle)
     outputs = _new("hmath_value *[]", count)
-    status: int = lib.bridge_run(context(), program._handle, inputs, len(inputs), outputs, count)
+    status: int = lib.bridge_run(context(), handle, inputs, len(inputs), outputs, count)
     return status or [_value(output) for output in outputs]
 
 
