@@ -356,11 +356,11 @@ hm_status hm_ctc_loss_gradient(hm_context *ctx, int64_t blank, const hm_ints *la
         if ((st = make_room(ctx, &c, c.frames + 2, c.frames + 2 * c.width, &room)) != HMATH_OK)
             goto done;
         double *rows = room + 4 * c.frames * c.width, *taken = c.frame + c.width,
-               *shares = taken + c.frames;
+               *states = taken + c.frames;
         const double log_total = forward_in_range(&c, room, true, taken);
         if ((st = publish_loss(ctx, &c, log_total, &found)) != HMATH_OK)
             goto done;
-        run_backward(&c, room, taken, log_total, rows, shares, slopes);
+        run_backward(&c, room, taken, log_total, rows, states, slopes);
     }
     *loss = found;
     *gradient = result;
