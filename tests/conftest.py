@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
 import os
@@ -23,6 +24,22 @@ settings.load_profile(os.environ.get("HMATH_TEST_PROFILE", "normal"))
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "tests" / "vectors"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """`python -m pytest` shares the tests out among processes, one a core, where pytest-xdist is there.
+
+    Folders, files and tests that are named stay in this process, as does everything under `-n 0` or a debugger.
+    """
+    option, cores = config.option, len(os.sched_getaffinity(0))
+    worker = hasattr(config, "workerinput")
+    decided = getattr(option, "numprocesses", 0) is not None or option.dist != "no" or option.usepdb
+    if worker or decided or cores == 1 or config.args_source is not config.ArgsSource.TESTPATHS:
+        return
+    # Each process collects all tests, which beyond a few costs more than it saves. Neighbours stay together, and
+    # whoever has nothing left takes over some of another's.
+    option.numprocesses, option.dist = min(cores, 8), "worksteal"
 
 
 @pytest.fixture(scope="session")
@@ -65,9 +82,12 @@ def c_build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """The C tests, built with assertions; kept from run to run, so that only changes are compiled."""
     cache = getattr(request.config, "cache", None)  # None under `-p no:cacheprovider`
     build = cache.mkdir("c-build") if cache else tmp_path_factory.mktemp("c-build")
-    if not (build / "build.ninja").exists():
-        run_meson("setup", str(build), str(ROOT), "--buildtype=debugoptimized", "-Db_ndebug=false")
-    run_meson("compile", "-C", str(build))
+    with open(build / "lock", "w") as lock:  # one process builds, others wait for it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (build / "build.ninja").exists():
+            options = ["--buildtype=debugoptimized", "-Db_ndebug=false"]
+            run_meson("setup", str(build), str(ROOT), *options)
+        run_meson("compile", "-C", str(build))
     return build
 
 

@@ -48,7 +48,7 @@ DEVIATION = math.sqrt(2 / (300 + 100)), math.sqrt(2 / 300)
         (layers.TruncatedNormal(5.0, 1.0, 1e-3), stats.truncnorm(-1e-3, 1e-3, 5)),
         (layers.TruncatedNormal(0.0, 1.0, 30.0), stats.norm()),
     ],
-    ids=str,
+    ids=lambda part: part.dist.name if hasattr(part, "dist") else str(part),
 )
 def test_distributions(method: Any, law: Any) -> None:
     weights = weights_of(method, 300, 100, [100, 300]).ravel()

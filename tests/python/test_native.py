@@ -248,6 +248,8 @@ def test_a_context_goes_with_its_thread() -> None:
     assert resident() - before < 4 << 20
 
 
+# Python 3.12 and later warn of threads at a fork; pytest-xdist has some, as the library's own pool has.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_goes_on() -> None:
     made = ones(2)
     child = os.fork()
