@@ -79,13 +79,17 @@ def no_leak() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def c_build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The C tests, built with assertions; kept from run to run, so that only changes are compiled."""
+    """The C tests, built with assertions; kept from run to run, so that only changes are compiled.
+
+    HMATH_TEST_MESON has options for them, such as -Dwerror=true.
+    """
     cache = getattr(request.config, "cache", None)  # None under `-p no:cacheprovider`
     build = cache.mkdir("c-build") if cache else tmp_path_factory.mktemp("c-build")
     with open(build / "lock", "w") as lock:  # one process builds, others wait for it
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (build / "build.ninja").exists():
             options = ["--buildtype=debugoptimized", "-Db_ndebug=false"]
+            options += os.environ.get("HMATH_TEST_MESON", "").split()
             run_meson("setup", str(build), str(ROOT), *options)
         run_meson("compile", "-C", str(build))
     return build
