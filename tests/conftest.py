@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import importlib
 import json
 import os
@@ -42,6 +43,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     option.numprocesses, option.dist = min(cores, 8), "worksteal"
 
 
+def pytest_collection_finish() -> None:
+    """Modules and tests stay: collections of garbage, of which some tests make two each, need not go through them."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The source tree."""
@@ -63,8 +70,6 @@ def not_built() -> set[str]:
 @pytest.fixture
 def no_leak() -> Iterator[None]:
     """The test leaves as many values alive as it found."""
-    import gc
-
     from hmath._hmath import lib
 
     # The selectors of these modules are values that live as long as the modules.
