@@ -294,7 +294,10 @@ HMATH_CALL hmath_autodiff_pull_back(hmath_context *ctx, const hmath_value *const
                                     const hmath_value *const *wrt, size_t m,
                                     hmath_value **cotangents);
 
-/** Forward mode: the output's Jacobians applied to tangents, each shaped like its node in `wrt`, summed. */
+/**
+ * Forward mode: the output's Jacobians applied to tangents, each shaped like its node in `wrt`, summed. Custom
+ * nodes have no tangent (DomainError).
+ */
 HMATH_CALL hmath_autodiff_push_forward(hmath_context *ctx, const hmath_value *output,
                                        const hmath_value *const *wrt,
                                        const hmath_value *const *tangents, size_t m,

@@ -421,13 +421,19 @@ static hm_node *push_forward(hm_graph *g, hm_node *node, hm_node *const *tangent
     return hm_shape_equal(&have, &want) ? result : hm_ad_broadcast_to(g, result, &want);
 }
 
-/* From the oldest node to the youngest. */
+/* NULL is zero. */
+static hm_node *sum_of(hm_graph *g, hm_node *a, hm_node *b)
+{
+    return a && b ? hm_ad_add(g, a, b) : a ? a : b;
+}
+
+/* From the oldest node to the youngest, to the tangents that some nodes have been given. */
 static void walk_forward(hm_graph *g, const hm_order *order, const bool *active, hm_node **tangents)
 {
     hm_node *few[INLINE_INPUTS];
     for (int64_t i = 0; i < order->count && g->status == HMATH_OK; i++) {
         hm_node *node = order->nodes[i];
-        if (!active[i] || tangents[i])
+        if (!active[i])
             continue;
         hm_node **of_inputs =
             node->count <= INLINE_INPUTS ? few : hm_alloc((size_t)node->count * sizeof *of_inputs);
@@ -437,7 +443,7 @@ static void walk_forward(hm_graph *g, const hm_order *order, const bool *active,
         }
         for (int32_t k = 0; k < node->count; k++)
             of_inputs[k] = tangents[hm_order_input(order, i, k)];
-        tangents[i] = push_forward(g, node, of_inputs);
+        tangents[i] = sum_of(g, tangents[i], push_forward(g, node, of_inputs));
         if (of_inputs != few)
             hm_free(of_inputs);
     }
@@ -462,7 +468,7 @@ void hm_forward_mode(hm_graph *g, hm_node *const *outputs, int64_t n, hm_node *c
         for (int64_t j = 0; j < m; j++) {
             int64_t place = hm_order_find(&order, wrt[j]);
             if (place >= 0)
-                of_nodes[place] = tangents[j];
+                of_nodes[place] = sum_of(g, of_nodes[place], tangents[j]);
         }
         walk_forward(g, &order, active, of_nodes);
         for (int64_t i = 0; i < n; i++)

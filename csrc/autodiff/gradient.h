@@ -19,7 +19,10 @@
 void hm_reverse_mode(hm_graph *g, hm_node *const *outputs, hm_node *const *seeds, int64_t n,
                      hm_node *const *wrt, int64_t m, hm_node **cotangents_out);
 
-/* tangents_out[i] = sum over j of (d outputs[i] / d wrt[j]) * tangents[j]; NULL for zero. */
+/*
+ * tangents_out[i] = sum over j of (d outputs[i] / d wrt[j]) * tangents[j]; NULL for zero. Nodes in wrt may depend on
+ * one another, or be the same.
+ */
 void hm_forward_mode(hm_graph *g, hm_node *const *outputs, int64_t n, hm_node *const *wrt,
                      hm_node *const *tangents, int64_t m, hm_node **tangents_out);
 

@@ -16,7 +16,10 @@ _ROW, _GAP, _HEIGHT, _CHARACTER = 56, 18, 26, 7.2
 
 
 def svg(dot: str) -> str:
-    """The graph that ``to_dot()`` describes."""
+    """The graph that ``to_dot()`` describes; one box where it has more nodes than anybody would look at."""
+    count = dot.count(" [label=")
+    if count > _MOST_NODES:
+        dot = f'  n0 [label="a graph of {count} nodes", shape=box];'
     labels: dict[int, str] = {}
     looks: dict[int, str] = {}
     edges: list[tuple[int, int]] = []
@@ -28,9 +31,6 @@ def svg(dot: str) -> str:
             edges.append((int(found[1]), int(found[2])))
         elif found := _OUTPUT.match(line):
             outputs.add(int(found[1]))
-    if len(labels) > _MOST_NODES:
-        labels = {0: f"a graph of {len(labels)} nodes"}
-        edges, outputs = [], set()
     depth = dict.fromkeys(labels, 0)
     for start, end in sorted(edges, key=lambda edge: edge[1]):  # inputs are older than their users
         depth[end] = max(depth[end], depth[start] + 1)

@@ -133,9 +133,20 @@ class Reduction(Protocol):
     def __call__(self, value: Operand, axis: Axes = None, keepdims: bool = False) -> Either: ...
 
 class ReductionMethod(Protocol):
-    """The same as a method of an ADTensor."""
+    """The same as a method of a node."""
 
+    @overload
     def __get__(self, node: ADTensor, cls: Any) -> ReductionOfADTensor: ...
+    @overload
+    def __get__(self, node: Expr, cls: Any) -> ReductionOfExpr: ...
+    @overload
+    def __get__(self, node: Node, cls: Any) -> ReductionOfNode: ...
+
+class ReductionOfExpr(Protocol):
+    def __call__(self, axis: Axes = None, keepdims: bool = False) -> Expr: ...
+
+class ReductionOfNode(Protocol):
+    def __call__(self, axis: Axes = None, keepdims: bool = False) -> Node: ...
 
 class ReductionOfADTensor(Protocol):
     @overload
@@ -146,11 +157,11 @@ class ReductionOfADTensor(Protocol):
     def __call__(self, axis: Axes = None, keepdims: bool = False) -> Either: ...
 
 class Reshape(Protocol):
-    """The method ``reshape`` of an ADTensor."""
+    """The method ``reshape`` of a node."""
 
-    def __get__(self, node: ADTensor, cls: Any) -> ReshapeOfADTensor: ...
+    def __get__(self, node: Node, cls: Any) -> ReshapeOfNode: ...
 
-class ReshapeOfADTensor(Protocol):
+class ReshapeOfNode(Protocol):
     @overload
     def __call__(self, shape: tuple[()], /) -> Expr: ...  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
     @overload

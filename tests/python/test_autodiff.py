@@ -1368,6 +1368,42 @@ def test_indices_in_lists_of_lists() -> None:
             ad.evaluate(ad.gather(table, indices), {})
 
 
+def test_push_forward_counts_every_way() -> None:
+    """Nodes that depend on one another, or stand there twice: the sum of gradients times tangents, as documented."""
+    x = ad.variable("x", (3,))
+    y = x * x
+    z = ad.sin(y) * x
+    tangents = [np.array([1.0, 2.0, -1.0]), np.array([0.5, -1.0, 2.0]), np.array([2.0, 1.0, 1.0])]
+    wrt = [x, y, x]
+    bindings = {x: np.array([0.3, -0.7, 1.1])}
+    pushed = ad.push_forward(ad.sum(z), wrt, tangents)
+    gradients = [np.asarray(g) for g in ad.evaluate(ad.gradient(ad.sum(z), wrt), bindings)]
+    expected = sum(float(g @ t) for g, t in zip(gradients, tangents, strict=True))
+    assert ad.evaluate(pushed, bindings) == pytest.approx(expected, rel=1e-14)  # a dozen operations
+    assert ad.evaluate(ad.push_forward(y, [y], [tangents[0]]), bindings).values == [1.0, 2.0, -1.0]
+
+
+def test_comparisons_and_methods_of_both_kinds() -> None:
+    x, s = ad.variable("x", (3,)), ad.variable("s")
+    bindings = {x: np.array([1.0, 2.0, 3.0]), s: 2.0}
+    nodes = [x < s, x <= s, x > s, x >= s, 2.0 > x, s < 3.0, np.array([2.0, 2.0, 2.0]) >= x]
+    wanted = [[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 0], 1, [1, 1, 0]]
+    for node, expected in zip(nodes, wanted, strict=True):
+        assert np.array_equal(np.asarray(ad.evaluate(node, bindings)), expected)
+    with pytest.raises(TypeError):
+        assert x < "a"
+    assert ad.evaluate(x.sum().sum().mean().max().reshape(), bindings) == 6.0
+    assert [ad.evaluate(element, bindings) for element in x] == [1.0, 2.0, 3.0]
+    assert not ad.Dual(0.0, 1.0) and ad.Dual(-1.0)
+
+
+def test_the_picture_of_a_large_graph_is_one_box() -> None:
+    y = ad.variable("x")
+    for _ in range(500):
+        y = ad.sin(y)
+    assert "a graph of 501 nodes" in y._repr_svg_()
+
+
 def test_a_node_has_no_truth_value() -> None:
     """`if ad.less(x, y):` was always true."""
     x = ad.variable("x")

@@ -8,6 +8,7 @@ allowed for what underflows on the way: only the result itself may be rounded to
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 
 from hmath import autodiff as ad
 from hmath import deeplearning_layers as layers
-from hmath import errors
+from hmath import errors, tensor
 
 Numbers = Sequence[Any]
 TINY = 2.0**-1074
@@ -291,3 +292,14 @@ def test_a_variance_is_a_double_where_a_square_is_not() -> None:
     data[7] = 1e155  # squared 1e310
     got = np.asarray(ad.evaluate(variance, {x: data}))
     assert abs(got[0] / 9.9e307 - 1) < 1e-14
+
+
+@pytest.mark.parametrize("scale", [sys.float_info.max, -sys.float_info.max, 1.0, 5e-324])
+@pytest.mark.parametrize("element", [0.12109375, -3.0, sys.float_info.max, 5e-324, 1e-300])
+def test_weight_norm_of_one_element_is_its_scale(scale: float, element: float) -> None:
+    """A rounding beyond the magnitude made an infinity of the largest double."""
+    result = layers.weight_norm(0, [scale, 1.0], tensor.tensor([2, 1], [element, 1.0]))
+    assert result.values[0] == pytest.approx(
+        math.copysign(scale, scale * math.copysign(1, element)), rel=2**-51
+    )
+    assert abs(result.values[0]) <= abs(scale)

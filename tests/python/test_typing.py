@@ -290,7 +290,7 @@ def refused(floats: TensorFloat, narrow: NDArray[np.float32], x: ad.Expr, w: ad.
     layers.Training("TRAINING").name.nothing  # type: ignore[attr-defined]  # noqa: B018
     hmath.no_such_module  # type: ignore[attr-defined]  # noqa: B018
     random.shuffle(5, random.seed_rng(random.pcg32(), 1))  # type: ignore[call-overload]
-    x.reshape(1)  # type: ignore[attr-defined]
+    x.transpose(1)  # type: ignore[attr-defined]
     x[0]  # type: ignore[index]
     x + "text"  # type: ignore[call-overload]
     w + None  # type: ignore[arg-type]

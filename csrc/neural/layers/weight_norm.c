@@ -42,16 +42,22 @@ static hm_status slice_factors(hm_context *ctx, const slicing *s, const double *
     return HMATH_OK;
 }
 
-static void scale_run(const double *x, int64_t n, hm_wide factor, double *out)
+/* No element is larger than its slice's magnitude, which may be the largest double: rounding stops there. */
+static double within(double y, double scale)
+{
+    return fabs(y) > fabs(scale) ? copysign(scale, y) : y;
+}
+
+static void scale_run(const double *x, int64_t n, hm_wide factor, double scale, double *out)
 {
     if (factor.exponent > -1000 && factor.exponent < 1000) {
         const double by = hm_wide_round(factor);
         for (int64_t j = 0; j < n; j++)
-            out[j] = x[j] * by;
+            out[j] = within(x[j] * by, scale);
         return;
     }
     for (int64_t j = 0; j < n; j++)
-        out[j] = hm_wide_round(hm_wide_multiply(hm_wide_of(x[j]), factor));
+        out[j] = within(hm_wide_round(hm_wide_multiply(hm_wide_of(x[j]), factor)), scale);
 }
 
 hm_status hm_weight_norm(hm_context *ctx, int64_t axis, const hm_doubles *scales,
@@ -84,7 +90,7 @@ hm_status hm_weight_norm(hm_context *ctx, int64_t axis, const hm_doubles *scales
         goto done;
     for (int64_t run = 0; run < s.outer * s.slices; run++)
         scale_run(input->data + run * s.inner, s.inner, factor[run % s.slices],
-                  result->data + run * s.inner);
+                  scales->data[run % s.slices], result->data + run * s.inner);
     *out = result;
 done:
     hm_scratch_release(ctx, room);

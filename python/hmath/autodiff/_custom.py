@@ -109,7 +109,7 @@ def hmath_python_reverse(ctx: CData, user: CData, inputs: CData, n: int, adjoint
         _, reverse, _ = _customs[int(ffi.cast("intptr_t", user))]
         assert reverse is not None
         given = reverse([_lent(inputs[i]) for i in range(n)], _lent(adjoint))
-        if not hasattr(type(given), "__getitem__") or isinstance(given, Mapping | str | bytes):
+        if not hasattr(type(given), "__iter__") or isinstance(given, Mapping | str | bytes):
             raise type_mismatch("reverse", "one cotangent per input", given)
         shapes = [_shape_of_value(inputs[i]) for i in range(n)]
         # One too many, or too few, is for the library to say.

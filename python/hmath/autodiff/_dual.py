@@ -75,6 +75,9 @@ class Dual(Owner):
     def __hash__(self) -> int:
         return hash(self._parts())
 
+    def __bool__(self) -> bool:
+        return self.value != 0.0
+
     def __add__(self, other: Dual | float) -> Dual:
         return _dual_binary(lib.hmath_dual_add, self, other)  # type: ignore[no-any-return]
 

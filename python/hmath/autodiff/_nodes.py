@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from .. import _convert, _native
@@ -150,8 +150,41 @@ class Node(Owner):
     def __pos__(self: NodeT) -> NodeT:
         return self
 
+    # Elements that are 1.0 where it holds, else 0.0: a node has no truth value.
+    def __lt__(self, other: Operand) -> Either:
+        return _binary("hmath_autodiff_less", self, other)
+
+    def __le__(self, other: Operand) -> Either:
+        return _binary("hmath_autodiff_less_equal", self, other)
+
+    def __gt__(self, other: Operand) -> Either:
+        return _binary("hmath_autodiff_less", other, self)
+
+    def __ge__(self, other: Operand) -> Either:
+        return _binary("hmath_autodiff_less_equal", other, self)
+
     def __abs__(self: NodeT) -> NodeT:
         return _like(self, invoke(lib.hmath_autodiff_absolute, self._open()))
+
+    @reshape_method
+    def reshape(self, *shape: int | Sequence[int]) -> Either:
+        """The same elements under another shape. One extent may be -1: what is left over."""
+        return reshape(self, _flat(shape))
+
+    @reduction_method
+    def sum(self, axis: Axes = None, keepdims: bool = False) -> Either:
+        """See :func:`hmath.autodiff.sum`."""
+        return sum(self, axis, keepdims)
+
+    @reduction_method
+    def mean(self, axis: Axes = None, keepdims: bool = False) -> Either:
+        """See :func:`hmath.autodiff.mean`."""
+        return mean(self, axis, keepdims)
+
+    @reduction_method
+    def max(self, axis: Axes = None, keepdims: bool = False) -> Either:
+        """See :func:`hmath.autodiff.max`."""
+        return max(self, axis, keepdims)
 
     if TYPE_CHECKING:
 
@@ -182,6 +215,9 @@ class ADTensor(Node):
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __iter__(self) -> Iterator[Node]:
+        return (self[i] for i in range(len(self)))
+
     @overload
     def __getitem__(self, index: slice | EllipsisType) -> ADTensor: ...
     @overload
@@ -189,11 +225,6 @@ class ADTensor(Node):
     def __getitem__(self, index: int | slice | EllipsisType | tuple[int | slice | EllipsisType, ...]) -> Node:
         """Integers, slices and ``...``; an Expr where every axis is given an integer."""
         return _slice(self, index)
-
-    @reshape_method
-    def reshape(self, *shape: int | Sequence[int]) -> Either:
-        """The same elements under another shape. One extent may be -1: what is left over."""
-        return reshape(self, _flat(shape))
 
     def transpose(self, *axes: int | Sequence[int]) -> ADTensor:
         """Axes in another order: axis i of the result is axis ``axes[i]``; by default, reversed."""
@@ -203,21 +234,6 @@ class ADTensor(Node):
     def T(self) -> ADTensor:
         """All axes in reverse."""
         return transpose(self)
-
-    @reduction_method
-    def sum(self, axis: Axes = None, keepdims: bool = False) -> Either:
-        """See :func:`hmath.autodiff.sum`."""
-        return sum(self, axis, keepdims)
-
-    @reduction_method
-    def mean(self, axis: Axes = None, keepdims: bool = False) -> Either:
-        """See :func:`hmath.autodiff.mean`."""
-        return mean(self, axis, keepdims)
-
-    @reduction_method
-    def max(self, axis: Axes = None, keepdims: bool = False) -> Either:
-        """See :func:`hmath.autodiff.max`."""
-        return max(self, axis, keepdims)
 
 
 _KIND_EXPR = lib.HMATH_KIND_AD_EXPR
