@@ -334,6 +334,31 @@ def test_means_of_sums_that_overflow():
     ]
 
 
+@pytest.mark.parametrize("n", [1, 13, 1000, 5000])
+@pytest.mark.parametrize(
+    ("method", "target", "prediction", "term"),
+    [
+        (core.MeanSquaredError, 0.0, 1.5e-162, lambda t, p: (p - t) ** 2),
+        (core.Huber(1.0), 0.0, 1.6e-162, lambda t, p: (p - t) ** 2 / 2),
+        (core.SmoothL1(0.5), 0.0, 1.1e-162, lambda t, p: (p - t) ** 2),
+        (core.NegativeLogLikelihood, 1e-162, -1.5e-162, lambda t, p: -t * p),
+        (core.CategoricalCrossEntropy, 5e-324, 0.7, lambda t, p: -t * mp.log(p)),
+        (core.CategoricalCrossEntropy, 1e-308, 1 - 2.0**-53, lambda t, p: -t * mp.log(p)),
+        (core.KLDivergence, 5e-324, 1e-323, lambda t, p: t * mp.log(t / p)),
+        (core.KLDivergence, 5e-324, 0.3, lambda t, p: t * mp.log(t / p)),
+        (core.KLDivergence, 1e-318, 1.001e-318, lambda t, p: t * mp.log(t / p)),
+    ],
+)
+def test_sums_of_terms_that_vanish(method, target, prediction, term, n):
+    """Each term is rounded to 0, or to few digits; their sum is not."""
+    right = n * term(number(target), number(prediction))
+    last = mp.mpf(2) ** -1075  # half the smallest double: one rounding below the normal range
+    got = core.loss(method, core.Sum, [target] * n, [prediction] * n)
+    assert abs(got - right) <= abs(right) * sum_bound(n) + last
+    mean = core.loss(method, core.Mean, [target] * n, [prediction] * n)
+    assert abs(mean - right / n) <= abs(right / n) * sum_bound(n) + last
+
+
 def test_sums_of_squares_that_vanish():
     small = 3e-170
     got = core.loss(core.MeanSquaredError, core.Sum, [0.0] * 10**6, np.full(10**6, 1e-160))

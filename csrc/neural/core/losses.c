@@ -58,6 +58,17 @@ static hm_wide half(hm_wide a)
     return a;
 }
 
+/* t ln(t/p), whose logarithm stays what it is where both are scaled alike. */
+static hm_wide divergence(const loss_job *j, double t, double p)
+{
+    const int up = t < 0x1p-500 ? 600 : 0; /* p is at most 1 */
+    const double target = ldexp(t, up), prediction = ldexp(p, up);
+    hm_wide term =
+        hm_wide_of(j->kernels->loss->sum[HM_LOSS_DIVERGENCE](&target, &prediction, 1, 0));
+    term.exponent -= term.value == 0 ? 0 : up;
+    return term;
+}
+
 static hm_wide wide_term(const loss_job *j, double t, double p)
 {
     const hm_wide e = hm_wide_magnitude(difference(p, t)), c = hm_wide_of(j->parameter);
@@ -75,6 +86,7 @@ static hm_wide wide_term(const loss_job *j, double t, double p)
     case HM_LOSS_CATEGORICAL_ENTROPY:
         plain = t == 0 ? 0 : j->kernels->loss->sum[j->formula](&one, &p, 1, 0);
         return hm_wide_multiply(hm_wide_of(t), hm_wide_of(plain));
+    case HM_LOSS_DIVERGENCE: return divergence(j, t, p);
     case HM_LOSS_LIKELIHOOD: return hm_wide_negate(hm_wide_multiply(hm_wide_of(t), hm_wide_of(p)));
     case HM_LOSS_HINGE: {
         const hm_wide gap = hm_wide_subtract(c, hm_wide_multiply(hm_wide_of(t), hm_wide_of(p)));
@@ -138,8 +150,30 @@ static hm_status check_elements(hm_context *ctx, int formula, const double *targ
 
 /* ---- the loss ---- */
 
-/* Below this a sum may have lost terms that vanished on their own. */
+/* Can a term that is not 0 be rounded to 0, and the wide one is not? */
+static bool can_vanish(int formula)
+{
+    switch (formula) {
+    case HM_LOSS_SQUARED:
+    case HM_LOSS_HUBER:
+    case HM_LOSS_SMOOTH:
+    case HM_LOSS_CATEGORICAL_ENTROPY:
+    case HM_LOSS_LIKELIHOOD:
+    case HM_LOSS_DIVERGENCE: return true;
+    default: return false;
+    }
+}
+
+/*
+ * Below this a sum may have lost terms that vanished on their own. Where all have, none was more than half the
+ * smallest double: their mean is 0, but their sum need not be.
+ */
 #define LEAST_COMFORTABLE 0x1p-900
+
+static bool is_comfortable(int formula, double sum, double divisor)
+{
+    return sum == 0 ? divisor != 1 || !can_vanish(formula) : fabs(sum) >= LEAST_COMFORTABLE;
+}
 
 /* The loss of a formula that is summed, over `divisor`. */
 static hm_status summed_loss(hm_context *ctx, int formula, double parameter,
@@ -162,7 +196,7 @@ static hm_status summed_loss(hm_context *ctx, int formula, double parameter,
         if (st != HMATH_OK)
             return st;
     }
-    if (!isfinite(sum) || (sum != 0 && fabs(sum) < LEAST_COMFORTABLE))
+    if (!isfinite(sum) || !is_comfortable(formula, sum, divisor))
         result = hm_wide_round(hm_wide_divide(wide_sum(job, n), hm_wide_of(divisor)));
     if (!isfinite(result))
         return hm_fail_overflow(ctx);
