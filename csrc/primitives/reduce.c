@@ -282,13 +282,13 @@ static hm_status norm_run(const hm_run *run)
     return isfinite(*run->output) ? HMATH_OK : hm_fail_overflow(run->ctx);
 }
 
-/* x / norm, and 0 where the norm is 0. */
+/* x / norm, and 0 where the norm is 0, as are all derivatives of it there: none exists. */
 static void norm_reverse(hm_graph *g, hm_node *node, hm_node *cotangent, const bool *wanted,
                          hm_node **cotangents)
 {
-    hm_node *is_zero = hm_ad_equal(g, node, hm_ad_constant(g, 0.0));
+    hm_node *zero = hm_ad_constant(g, 0.0), *is_zero = hm_ad_equal(g, node, zero);
     hm_node *safe = hm_ad_select(g, is_zero, hm_ad_constant(g, 1.0), node);
-    hm_node *factor = hm_ad_divide(g, cotangent, safe);
+    hm_node *factor = hm_ad_select(g, is_zero, zero, hm_ad_divide(g, cotangent, safe));
     for (int32_t i = 0; i < node->count; i++)
         if (wanted[i])
             cotangents[i] = hm_ad_multiply(g, node->inputs[i], factor);

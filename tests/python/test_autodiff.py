@@ -1368,6 +1368,17 @@ def test_indices_in_lists_of_lists() -> None:
             ad.evaluate(ad.gather(table, indices), {})
 
 
+def test_norm_at_zero() -> None:
+    x = ad.variable("x", (3,))
+    first = ad.gradient(ad.norm(x), x)
+    second = ad.gradient(ad.sum(first), x)
+    for node in (first, second):
+        assert np.array_equal(np.asarray(ad.evaluate(node, {x: np.zeros(3)})), np.zeros(3))
+    at = np.array([3.0, 0.0, 4.0])
+    hessian = (np.eye(3) - np.outer(at, at) / 25) / 5
+    assert np.allclose(np.asarray(ad.evaluate(second, {x: at})), hessian.sum(axis=0), rtol=0, atol=1e-16)
+
+
 def test_push_forward_counts_every_way() -> None:
     """Nodes that depend on one another, or stand there twice: the sum of gradients times tangents, as documented."""
     x = ad.variable("x", (3,))
