@@ -576,7 +576,8 @@ static void batch_chunk(void *task, int64_t chunk)
 {
     batch_job *all = task;
     product_job job = *all->plan;
-    job.scratch = all->scratch + (size_t)chunk * all->scratch_each;
+    if (all->scratch) /* some products need none */
+        job.scratch = all->scratch + (size_t)chunk * all->scratch_each;
     const int64_t end = hm_least((chunk + 1) * all->slice, all->product->batch);
     run_members(NULL, &job, all->product, chunk * all->slice, end);
     if (atomic_load_explicit(&job.infinite, memory_order_relaxed))
