@@ -131,9 +131,9 @@ static hm_status power_tangent(hm_context *ctx, const hm_dual *x, const hm_dual 
 {
     double sum = 0;
     if (x->tangent != 0 && y->value != 0) {
-        hm_status st = refuse_binary(ctx, HM_BINARY_pow, x->value, y->value - 1.0);
-        if (st != HMATH_OK)
-            return st;
+        if (x->value == 0 && y->value < 1)
+            return hm_fail_domain(ctx, "base", HM_SCALAR, x->value,
+                                  "!= 0 under an exponent below 1, for its derivative");
         sum = y->value * combine(ctx, HM_BINARY_pow, x->value, y->value - 1.0) * x->tangent;
     }
     if (y->tangent != 0 && x->value != 0) {

@@ -761,7 +761,9 @@ def test_failures_name_the_function_that_was_called() -> None:
     """Not one that it defines inside itself."""
     x = ad.variable("x")
     for function in (ad.evaluate, ad.value_and_gradient):
-        with pytest.raises(errors.TypeMismatch, match=f"autodiff.{function.__name__}: bindings is a str"):
+        with pytest.raises(
+            errors.TypeMismatch, match=f"{function.__name__}: bindings is a str; required variables as keys"
+        ):
             function(x, {"x": 1.0})  # type: ignore[dict-item]
 
 

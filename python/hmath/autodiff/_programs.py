@@ -192,9 +192,16 @@ def _mapping(bindings: Any) -> Bindings:
     return bindings
 
 
+def _variable(key: Any) -> CData:
+    """The handle of a key of bindings."""
+    if not isinstance(key, Node):
+        raise type_mismatch("bindings", "variables as keys", key)
+    return key._open("bindings")
+
+
 def _bindings(bindings: Bindings) -> tuple[list[CData], list[CData]]:
     """The handles of the variables and of what they stand for."""
-    variables = [_operand(v, "bindings") for v in _mapping(bindings)]
+    variables = [_variable(v) for v in _mapping(bindings)]
     return variables, _bound_all(bindings, bindings, "bindings")
 
 
