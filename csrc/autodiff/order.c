@@ -95,8 +95,6 @@ static bool grow(hm_order *order, int64_t capacity)
  */
 static bool make_room(hm_order *order, int64_t capacity)
 {
-    if ((uint64_t)order->far_count * 2 <= order->mask)
-        return true;
     while ((uint64_t)order->far_count * 2 > order->mask &&
            order->near_size * 2 <= (uint64_t)capacity * DENSE)
         if (!grow_near(order, order->near_size * 2))

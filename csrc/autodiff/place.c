@@ -98,12 +98,6 @@ typedef struct holes {
     int64_t count, end;
 } holes;
 
-static int64_t rounded(int64_t size)
-{
-    const int64_t line = HM_ALIGNMENT / (int64_t)sizeof(double);
-    return (size + line - 1) / line * line;
-}
-
 /* The smallest hole that is large enough, else the end. */
 static int64_t carve(holes *h, int64_t size)
 {
@@ -156,7 +150,7 @@ static int64_t sum_count(const hm_planner *p, int32_t i)
     int64_t count = 1;
     for (int32_t k = 0; k < node->rank - node->op->sums_over(node); k++)
         count *= hm_node_extents(node)[k];
-    return rounded(count);
+    return hm_whole_lines(count);
 }
 
 /* Sums that a step's nodes make besides their results; and those go of whom they are the reader. */
@@ -196,13 +190,13 @@ static hm_status place_workspace(hm_planner *p)
         for (int64_t m = p->first_member[s]; m < p->first_member[s + 1]; m++) {
             int32_t i = p->member[m];
             if (p->place[i].kind == HM_PLACE_NOWHERE && p->escapes[i])
-                p->place[i] =
-                    hm_place_at(HM_PLACE_WORKSPACE, carve(&h, rounded(p->order.nodes[i]->size)));
+                p->place[i] = hm_place_at(HM_PLACE_WORKSPACE,
+                                          carve(&h, hm_whole_lines(p->order.nodes[i]->size)));
         }
         place_sums(p, s, &h);
         for (int32_t i = first_death[s]; i != HM_NONE; i = next_death[i])
             if (p->order.nodes[i]->size)
-                fill_up(&h, p->place[i].index, rounded(p->order.nodes[i]->size));
+                fill_up(&h, p->place[i].index, hm_whole_lines(p->order.nodes[i]->size));
     }
     p->program->workspace_doubles = h.end;
     hm_plan_give_back(p, mark, hm_plan_mark(p));

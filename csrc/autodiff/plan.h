@@ -33,11 +33,17 @@ typedef struct hm_place {
 
 enum { HM_TILE = 1024 }; /* doubles; a handful of tiles fits the first-level cache */
 
+/* Doubles of the cache lines that `size` of them fill. */
+static inline int64_t hm_whole_lines(int64_t size)
+{
+    const int64_t line = HM_ALIGNMENT / (int64_t)sizeof(double);
+    return (size + line - 1) / line * line;
+}
+
 /* Doubles of a register of a group of that size: a tile, or whole lines that hold all there is. */
 static inline int64_t hm_tile_room(int64_t size)
 {
-    const int64_t line = HM_ALIGNMENT / (int64_t)sizeof(double);
-    return size < HM_TILE ? (size + line - 1) / line * line : HM_TILE;
+    return size < HM_TILE ? hm_whole_lines(size) : HM_TILE;
 }
 
 /* An operand from outside that has to be spread over the group's shape, into a register. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define HUGE_PAGE ((uintptr_t)2 << 20)
 #define LARGE ((size_t)4 << 20)
 
 enum { NEVER = -1 };
@@ -45,8 +44,8 @@ static void *on_huge_pages(void *block, size_t bytes)
 {
     if (!block || bytes < LARGE)
         return block;
-    const uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-    const uintptr_t end = ((uintptr_t)block + bytes) & ~(HUGE_PAGE - 1);
+    const uintptr_t first = ((uintptr_t)block + HM_HUGE_PAGE - 1) & ~(HM_HUGE_PAGE - 1);
+    const uintptr_t end = ((uintptr_t)block + bytes) & ~(HM_HUGE_PAGE - 1);
     madvise((void *)first, end - first, MADV_HUGEPAGE); /* a wish; the answer does not matter */
     return block;
 }

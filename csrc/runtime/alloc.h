@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum { HM_ALIGNMENT = 64 }; /* a cache line, and the widest vector register */
+#define HM_HUGE_PAGE ((size_t)2 << 20)
 
 void *hm_alloc(size_t bytes);
 void *hm_alloc_zeroed(size_t bytes);

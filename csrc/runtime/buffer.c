@@ -21,7 +21,6 @@
 #define CACHE_BOUND ((size_t)256 << 20)
 #define BLOCK_BOUND (((size_t)128 << 20) + HM_ALIGNMENT)
 #define SMALLEST_CUT ((size_t)128 << 10)
-#define HUGE_PAGE ((size_t)2 << 20)
 #define SLAB ((size_t)16 << 20)
 #define LARGEST_PAGE ((size_t)64 << 10) /* of the ordinary ones, on any machine */
 
@@ -84,7 +83,7 @@ static size_t class_capacity(int class)
 
 static bool is_cut(size_t capacity)
 {
-    return CUTS && capacity >= SMALLEST_CUT && capacity < HUGE_PAGE;
+    return CUTS && capacity >= SMALLEST_CUT && capacity < HM_HUGE_PAGE;
 }
 
 static void drop(slab *s)
@@ -108,7 +107,7 @@ static slab *open_slab(void)
     slab *s = hm_map(SLAB);
     if (!s)
         return NULL;
-    const size_t plain = cache.slabs++ ? 0 : HUGE_PAGE;
+    const size_t plain = cache.slabs++ ? 0 : HM_HUGE_PAGE;
     madvise((char *)s + plain, SLAB - plain,
             MADV_HUGEPAGE); /* a wish; the answer does not matter */
     *s = (slab){.used = HM_ALIGNMENT, .blocks = 1};
@@ -189,8 +188,9 @@ void *hm_block_take(size_t bytes, size_t *capacity)
         if (block || refused || is_cut(*capacity))
             return block;
     }
-    void *block = hm_alloc_aligned(*capacity, *capacity >= HUGE_PAGE ? HUGE_PAGE : HM_ALIGNMENT);
-    if (block && *capacity >= HUGE_PAGE)
+    void *block =
+        hm_alloc_aligned(*capacity, *capacity >= HM_HUGE_PAGE ? HM_HUGE_PAGE : HM_ALIGNMENT);
+    if (block && *capacity >= HM_HUGE_PAGE)
         madvise(block, *capacity, MADV_HUGEPAGE);
     return block;
 }

@@ -1370,6 +1370,15 @@ def test_indices_in_lists_of_lists() -> None:
             ad.evaluate(ad.gather(table, indices), {})
 
 
+@pytest.mark.parametrize("give", [lambda u: {0: u}, lambda u: {u}, lambda u: "1", lambda u: u])
+def test_cotangents_come_in_order(give: Callable[[Any], Any]) -> None:
+    """The keys of a dict were taken for cotangents."""
+    x = ad.variable("x")
+    node = ad.custom([x], lambda values: values[0], lambda values, adjoint: give(adjoint))
+    with pytest.raises(errors.TypeMismatch, match=r"reverse is .*; required one cotangent per input"):
+        ad.value_and_gradient(node, {x: 3.0})
+
+
 def test_norm_at_zero() -> None:
     x = ad.variable("x", (3,))
     first = ad.gradient(ad.norm(x), x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from .. import _convert
@@ -11,7 +11,7 @@ from .._call import CData, callback_failed, check, context, invoke
 from .._failure import type_mismatch
 from .._hmath import ffi, lib
 from .._owner import Owner
-from ._nodes import ADTensor, Expr, Node, _array, _is_number, _node, _operands
+from ._nodes import ADTensor, Expr, Node, _array, _gives_in_order, _is_number, _node, _operands
 from ._programs import _bound, _value
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def hmath_python_reverse(ctx: CData, user: CData, inputs: CData, n: int, adjoint
         _, reverse, _ = _customs[int(ffi.cast("intptr_t", user))]
         assert reverse is not None
         given = reverse([_lent(inputs[i]) for i in range(n)], _lent(adjoint))
-        if not hasattr(type(given), "__iter__") or isinstance(given, Mapping | str | bytes):
+        if not _gives_in_order(given):
             raise type_mismatch("reverse", "one cotangent per input", given)
         shapes = [_shape_of_value(inputs[i]) for i in range(n)]
         # One too many, or too few, is for the library to say.

@@ -270,14 +270,15 @@ def _operands(x: Any, argument: str) -> list[CData]:
     return [_operand(item, argument) for item in _listed(x, argument)]
 
 
-def _listed(x: Any, argument: str) -> list[Any]:
-    """What an iterable of operands gives.
+def _gives_in_order(x: Any) -> bool:
+    """Is x an iterable of values? Text and mappings are none, nor are sets, which have no order."""
+    no_list = isinstance(x, (Mapping, set, frozenset, str, bytes, bytearray))
+    return not no_list and hasattr(type(x), "__iter__") and getattr(x, "ndim", 1) != 0
 
-    Text and mappings are none, nor are sets, which have no order. An array is one where its elements are doubles.
-    """
-    no_list = isinstance(x, (Owner, Mapping, set, frozenset, str, bytes, bytearray))
-    can_be_walked = hasattr(type(x), "__iter__") and getattr(x, "ndim", 1) != 0
-    if no_list or not can_be_walked or not _convert.may_be_doubles(x):
+
+def _listed(x: Any, argument: str) -> list[Any]:
+    """What an iterable of operands gives; an array is one where its elements are doubles."""
+    if isinstance(x, Owner) or not _gives_in_order(x) or not _convert.may_be_doubles(x):
         raise type_mismatch(argument, "List of Expr or ADTensor", x)
     return list(x)
 
